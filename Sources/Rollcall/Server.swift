@@ -19,6 +19,7 @@ package final class Server: Sendable {
     private let reloader: Reloader
     private let ping: AlivePing
     private let subscriptions: MQTTInputs
+    private let senders: SubscriptionSenders
     private let log: Logger
 
     /// Exit code of a failing disk. Source: J6, sysexits.h EX_IOERR.
@@ -75,6 +76,9 @@ package final class Server: Sendable {
         let subscriptions = MQTTInputs(
             writer: writer, edge: edge, admission: admission, limits: bodyLimits, log: log)
         self.subscriptions = subscriptions
+        let erasedIDs = ErasedIDs()
+        let senders = SubscriptionSenders(writer: writer, edge: edge, erasedIDs: erasedIDs)
+        self.senders = senders
         reloader = Reloader(
             configuration, source: source, writer: writer, edge: edge, log: log,
             onReload: onReload, prepare: { receivers.prepare($0) },
@@ -83,18 +87,25 @@ package final class Server: Sendable {
                 accessPolicy.follow(configuration.accessPolicy.rules)
                 edge.inputs.follow(configuration)
                 subscriptions.follow(configuration)
+                senders.follow(configuration)
                 ping.follow(configuration.alivePing)
                 return receivers.follow(configuration)
             })
+        let connectionsMax = DescriptorLimit.connections(
+            configuration.connectionsMax, hasProbes: listeners.probes != nil, log: log)
         let router = Router(
             writer: writer, edge: edge, limits: bodyLimits, accessPolicy: accessPolicy,
             admission: admission,
-            reloader: reloader, listener: { watch.stats })
+            reloader: reloader,
+            streamsMax: DescriptorLimit.streams(
+                configuration.streamsMax, connections: connectionsMax,
+                hasProbes: listeners.probes != nil, log: log),
+            erasedIDs: erasedIDs,
+            listener: { watch.stats })
         self.router = router
         var limits = HTTPLimits()
         limits.bodyBytesMax = configuration.bodyBytesMax
-        limits.connectionsMax = DescriptorLimit.connections(
-            configuration.connectionsMax, hasProbes: listeners.probes != nil, log: log)
+        limits.connectionsMax = connectionsMax
         guard writer.start(), reloader.start(), ping.start() else {
             listeners.close()
             throw .threads
@@ -106,6 +117,7 @@ package final class Server: Sendable {
         http = try Self.serve(router, at: AccessPoint(listeners.main), listeners.main, limits, log)
         watch.watch(http)
         subscriptions.follow(configuration)
+        senders.follow(configuration)
     }
 
     private static func serve(
@@ -144,6 +156,7 @@ package final class Server: Sendable {
     package func stop() {
         ping.close()
         subscriptions.close()
+        senders.close()
         router.drain()
         http.quiesce()
         http.stop()

@@ -14,8 +14,8 @@ struct RollcallCommand: ParsableCommand {
             ServeCommand.self, DemoCommand.self, CheckCommand.self, ConfigCommand.self,
             BackupCommand.self, ExportCommand.self, ReplayCommand.self, TuneCommand.self,
             SimulateCommand.self, ManifestCommand.self, StatusCommand.self, GapsCommand.self,
-            ExplainCommand.self, NudgesCommand.self, SilenceCommand.self, DrillCommand.self,
-            ClusterCommand.self, MapCommand.self,
+            ExplainCommand.self, EventsCommand.self, NudgesCommand.self, SilenceCommand.self,
+            DrillCommand.self, ClusterCommand.self, MapCommand.self,
         ]
     )
 }

@@ -439,6 +439,11 @@ inputs:
         self.ask(short, "GET", f"/v1/responders/p/timeline?after={page['next']}", 200)
         for target in ("/v1/gaps", "/v1/dark", "/v1/responders/p/timeline"):
             self.ask(short, "GET", f"{target}?colour=red", 400)
+        page = self.ask(short, "GET", "/v1/events?limit=1000", 200).json()
+        self.assertLess({"status", "gap", "person"}, {one["kind"] for one in page["events"]})
+        self.ask(short, "GET", f"/v1/events?after={page['next']}&wait=1", 200)
+        self.ask(short, "GET", "/v1/events?colour=red", 400)
+        self.ask(short, "GET", f"/v1/events?after={'0' * 16}-1", 410)
         for target in ("/v1/gaps?responder=x", "/v1/dark?responder=x", "/v1/responders/x/timeline"):
             self.ask(short, "GET", target, 404)
 

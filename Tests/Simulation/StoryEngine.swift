@@ -118,7 +118,7 @@ extension StoryDecision {
         case .alert(_, let report) where !report.key.name.isReplayed: return nil
         case .notice(_, let notice) where !notice.members[0].name.isReplayed: return nil
         case .mute(_, let mute) where !mute.key.name.isReplayed: return nil
-        case .wake: return nil
+        case .wake, .person, .action, .delivery, .push: return nil
         case .notice(let at, let notice):
             self = .notice(
                 at: at.milliseconds, receiver: String(decoding: notice.receiver, as: UTF8.self),

@@ -62,6 +62,16 @@ extension Router {
         return Array(token.name.utf8)
     }
 
+    /// Says that whoever sends this did something: under the name `author` that they gave, else their
+    /// token's.
+    func action(
+        _ kind: ActionReport.Kind, _ request: HTTPRequest, author: [UInt8] = []
+    ) -> ActionReport {
+        let token = accessPolicy.rules.access.holder(request.authorization).map(\.name) ?? ""
+        let name = Array(token.utf8)
+        return ActionReport(kind, author: author.isEmpty ? name : author, token: name)
+    }
+
     /// True if whoever sends this may also do what needs `scope`: without tokens, everybody.
     func opens(_ scope: Access.Scope, _ request: HTTPRequest) -> Bool {
         let access = accessPolicy.rules.access

@@ -139,7 +139,9 @@ struct AlertHistory {
                 partials[mute.incident, default: AlertIncident()].mutes.append((at, mute))
                 seek(mute)
             }
-        case .status, .gap, .nudge, .wake, .blind, .skew, .update: break
+        case .status, .gap, .nudge, .wake, .blind, .skew, .update, .person, .action, .delivery,
+            .push:
+            break
         }
         return false
     }

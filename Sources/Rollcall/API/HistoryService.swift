@@ -122,7 +122,8 @@ struct HistoryWork {
         }
     }
 
-    private func asked<Value: Sendable>(
+    /// Returns the state writer's answer; nil if it does not come in time.
+    func asked<Value: Sendable>(
         _ question: @escaping @Sendable (StateView) -> Value
     ) -> Value? {
         let answers = Mailbox<Value>()

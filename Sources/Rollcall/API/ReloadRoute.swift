@@ -5,8 +5,8 @@ import RollcallSupport
 /// `POST /-/reload`. Source: V3.
 extension Router {
     /// Has the settings read again and tells what came of it.
-    func reloadSettings(_ answer: @escaping @Sendable (HTTPResponse, InputStats) -> Void) {
-        reloader.reload { outcome in
+    func reloadSettings(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        reloader.reload(by: action(.reload, request)) { outcome in
             switch outcome {
             case .reloaded(let change, let file):
                 answer(.json(Self.body(change, file)), InputStats())

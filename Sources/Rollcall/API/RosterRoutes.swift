@@ -86,6 +86,7 @@ extension Router {
         } catch {
             return answer(Self.refusal(error), InputStats())
         }
+        erasedIDs.note(id)
         writer.write(.erase(.id(id), source: source)) { [admission] outcome in
             admission.release(place)
             switch outcome {

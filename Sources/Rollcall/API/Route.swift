@@ -152,6 +152,9 @@ final class Route: Sendable {
         return nil
     }
 
+    /// The time for which a request may wait for its answer; nil for what all may.
+    var patience: Duration? { resource == .events ? Router.eventPatience : nil }
+
     /// The scope in the words of the document; nil where none is needed. Each input has its own (M3).
     var scopeName: String? {
         switch resource {

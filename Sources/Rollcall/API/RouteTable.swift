@@ -136,6 +136,22 @@ extension Route {
 
     private static let history: [Route] = [
         Route(
+            .get, .events, "getEvents", .events, .read, .answers,
+            "Everything that is decided, in order",
+            """
+            Each decision is one event: `status`, `gap`, `verdict`, `alert`, `nudge`, `blind`, \
+            `delivery` (what became of a message or a push), `action` (who silenced, drilled or \
+            reloaded what) and `person` (enrolled, retired, erased). All filters must hold. Go on \
+            with `after` = `next`, for ever: at the end the page is empty, or comes after `wait` \
+            seconds. 410 if what was behind a cursor is gone (retention), or the store is another \
+            one. With `Accept: text/event-stream` the answer is a stream without an end; it goes on \
+            behind `Last-Event-ID`, and somebody who takes nothing for \
+            \(EventReaders.takesWithin.count / 1000) s is cut. Of somebody erased only that is told, \
+            with their id for \(ErasedIDs.toldFor.count / 60_000) minutes.
+            """,
+            query: EventQuery.parameters, answers: [200: "Events"], problems: [410]
+        ) { $0.showEvents($1, $2.request, $2.answer) },
+        Route(
             .get, .timeline, "getTimeline", .responders, .read, .answers,
             "What happened to one person",
             """
@@ -314,7 +330,7 @@ extension Route {
             .post, .reload, "reload", .reload, .admin, .operation, "Reads the settings again",
             "All or nothing: with 422 none was taken and those from before stay.",
             answers: [200: "Reload", 422: "BadSettings"]
-        ) { $0.reloadSettings($1.answer) },
+        ) { $0.reloadSettings($1.request, $1.answer) },
         Route(
             .get, .openAPI, "getOpenAPI", .openAPI, .read, .operation, "This document",
             answers: [200: "Document"]

@@ -16,6 +16,8 @@ package final class Router: Sendable {
     let scrapes: ScrapeCache
     let history: HistoryService
     let copies: StoreCopy
+    let events: EventReaders
+    let erasedIDs: ErasedIDs
     let leaders = LeaderCaller()
 
     /// The inputs and their counts.
@@ -23,12 +25,14 @@ package final class Router: Sendable {
 
     /// A router to `writer` and `reloader` that counts in `edge`, reads bodies within `limits`,
     /// lets in whom `accessPolicy` let in and lets wait what `admission` has room for.
-    /// `historyLimits` bound what a question of history costs; `listener` tells what the listener
+    /// `historyLimits` bound what a question of history costs, `streamsMax` how many streams of events
+    /// there are; `listener` tells what the listener
     /// in front of it counted.
     package init(
         writer: StateWriter, edge: EdgeStats, limits: BodyLimits, accessPolicy: AccessPolicy,
         admission: Admission,
-        reloader: Reloader, historyLimits: HistoryLimits = HistoryLimits(),
+        reloader: Reloader, historyLimits: HistoryLimits = HistoryLimits(), streamsMax: Int = 1000,
+        erasedIDs: ErasedIDs = ErasedIDs(),
         listener: @escaping @Sendable () -> HTTPStats = { HTTPStats() }
     ) {
         self.writer = writer
@@ -40,10 +44,17 @@ package final class Router: Sendable {
         scrapes = ScrapeCache(writer: writer, edge: edge, listener: listener)
         history = HistoryService(writer: writer, limits: historyLimits)
         copies = StoreCopy(storePath: writer.storePath)
+        self.erasedIDs = erasedIDs
+        events = EventReaders(
+            writer: writer, accessPolicy: accessPolicy, stats: edge.eventStreams,
+            streamsMax: streamsMax, erasedIDs: erasedIDs)
     }
 
     /// Says on `/-/ready` that it is over; what comes is still answered.
-    package func drain() { accessPolicy.close() }
+    package func drain() {
+        accessPolicy.close()
+        events.close()
+    }
 
     /// Ends what runs beside the requests.
     package func close() {
@@ -126,6 +137,7 @@ package final class Router: Sendable {
             reply.answer(response)
         }
         guard let target, let route else { return answer(Self.notFound, InputStats()) }
+        if let patience = route.patience { reply.wait(for: patience) }
         if passOn(route, request, answer) { return }
         if let refusal = refusalUntilCaughtUp(route) { return answer(refusal, InputStats()) }
         holding(route, request, answer) { request in

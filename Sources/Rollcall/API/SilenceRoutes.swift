@@ -40,7 +40,9 @@ extension Router {
 
     /// Answers `DELETE /v1/silences/{id}`: ends it now.
     func endSilence(_ number: Int64, _ request: HTTPRequest, _ answer: @escaping Answer) {
-        write(.silence(.end(number)), request, answer, once: .action) { receipt, answer in
+        let action = action(.silenceEnd, request)
+        write(.silence(.end(number)), request, answer, once: .action, as: action) {
+            receipt, answer in
             guard receipt.silence == nil, receipt.repeated == nil else {
                 return self.showSilence(number, answer)
             }
@@ -171,7 +173,22 @@ extension Router {
         } catch {
             return answer(Self.unprocessable("not understood"), InputStats())
         }
-        write(event, request, answer, once: .action, then: then)
+        write(event, request, answer, once: .action, as: action(event, request), then: then)
+    }
+
+    /// Says who asks for the event of an operator; nil of others.
+    private func action(_ event: Event, _ request: HTTPRequest) -> ActionReport? {
+        switch event {
+        case .silence(.begin(let silence)):
+            var report = action(.silence, request, author: silence.author)
+            report.comment = silence.comment
+            return report
+        case .drill(let receiver):
+            var report = action(.drill, request)
+            report.subject = receiver
+            return report
+        default: return nil
+        }
     }
 
     /// Returns the answer to a body that is no JSON.
@@ -185,10 +202,11 @@ extension Router {
 
     /// Hands over an event and goes on with `then` after its commit. With a `source` it has to do
     /// with that source's share of what waits; with a `kind` of names it is done once under the name
-    /// that the request may have (S19).
+    /// that the request may have (S19); `action` says who does it.
     func write(
         _ event: Event, _ request: HTTPRequest, _ answer: @escaping Answer,
-        by source: [UInt8]? = nil, once kind: RequestKey.Kind? = nil, then: @escaping Then
+        by source: [UInt8]? = nil, once kind: RequestKey.Kind? = nil,
+        as action: ActionReport? = nil, then: @escaping Then
     ) {
         let key: RequestKey?
         do throws(IdempotencyKey.Fault) {
@@ -205,7 +223,7 @@ extension Router {
         } catch {
             return answer(Self.refusal(error), InputStats())
         }
-        writer.write(event, once: key) { [admission] outcome in
+        writer.write(event, once: key, by: action) { [admission] outcome in
             admission.release(place)
             switch outcome {
             case .committed(let receipt):

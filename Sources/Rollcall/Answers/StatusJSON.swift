@@ -35,6 +35,9 @@ enum StatusJSON {
             "last_batch_at", engine.counters.lastBatchAt ?? .distantPast, to: &body)
         appendSources(engine, to: &body)
         for member in parts(view, edge).members { append(member.name, member.value, to: &body) }
+        if let subscriptions = edge.subscriptions.answer(now: engine.clock.wallNow) {
+            append("subscriptions", subscriptions, to: &body)
+        }
         // On one machine there is none (S16).
         if let cluster = view.cluster { append("cluster", cluster, to: &body) }
         JSONWriter.raw("}\n", to: &body)

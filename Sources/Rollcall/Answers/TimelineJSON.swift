@@ -32,6 +32,10 @@ enum TimelineJSON {
         case .mute(let at, _): begin(at, "mute", to: &body)
         case .skew(let at, _): begin(at, "skew", to: &body)
         case .update(let at, _, _, _): begin(at, "update", to: &body)
+        case .person(let at, _): begin(at, "person", to: &body)
+        case .action(let at, _): begin(at, "action", to: &body)
+        case .delivery(let at, _): begin(at, "delivery", to: &body)
+        case .push(let at, _): begin(at, "push", to: &body)
         }
         body.append(UInt8(ascii: "}"))
         return body

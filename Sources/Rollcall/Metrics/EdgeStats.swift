@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 import Synchronization
 
 /// The counts of the edges: requests, commits, lateness, and what of the input was not taken.
@@ -21,6 +22,8 @@ package final class EdgeStats: Sendable {
         case heartbeat
         /// `/v1/gaps`.
         case gaps
+        /// `/v1/events`.
+        case events
         /// `/v1/dark`.
         case dark
         /// `/v1/nudges`.
@@ -59,6 +62,7 @@ package final class EdgeStats: Sendable {
             case .responders: "responders"
             case .heartbeat: "heartbeat"
             case .gaps: "gaps"
+            case .events: "events"
             case .dark: "dark"
             case .nudges: "nudges"
             case .wakes: "wakes"
@@ -85,6 +89,7 @@ package final class EdgeStats: Sendable {
             case .responders: [200, 202, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503]
             case .inputs: [200, 401, 403, 404, 405, 408, 413, 415, 429, 503]
             case .status, .metrics, .openAPI, .page: [200, 401, 403, 503]
+            case .events: [200, 400, 401, 403, 410, 503]
             case .gaps, .dark, .nudges: [200, 400, 401, 403, 404, 503]
             case .alerts: [200, 400, 401, 403, 503]
             case .silences: [200, 400, 401, 403, 404, 409, 422, 503]
@@ -132,6 +137,10 @@ package final class EdgeStats: Sendable {
     package let inputs = InputBook()
     /// The subscriptions of inputs at brokers.
     package let mqtt = MQTTBook()
+    /// The streams of events.
+    let eventStreams = EventStreamStats()
+    /// Those to whom events are sent.
+    package let subscriptions = SubscriptionBook()
 
     /// Stats that are all 0.
     package init() {}
@@ -244,6 +253,8 @@ package final class EdgeStats: Sendable {
         mqtt.append(to: &page)
         Self.appendRequests(state, to: &page)
         state.keyed.append(to: &page)
+        eventStreams.append(to: &page)
+        subscriptions.append(to: &page, now: ClockReading.now().wall)
         page.family(
             "rollcall_commit_duration_seconds", .histogram, "Time that a commit of the store took.")
         page.histogram(state.commits, decimals: 6)

@@ -55,7 +55,8 @@ struct DecisionLog: Sendable {
             case .blind(let at, let begins, let since, let reason):
                 writeLog(reason, begins: begins, since: since, at: at, engine)
             case .skew(_, let report): writeLog(report)
-            case .gap, .nudge, .wake, .notice, .mute, .update: break
+            case .gap, .nudge, .wake, .notice, .mute, .update, .person, .action, .delivery, .push:
+                break
             }
         }
     }

@@ -31,7 +31,7 @@ package final class Reloader: @unchecked Sendable {
     private static let lookEvery: Int64 = 1000
 
     private enum Message: Sendable {
-        case reload(@Sendable (ReloadOutcome) -> Void)
+        case reload(by: ActionReport, @Sendable (ReloadOutcome) -> Void)
         case close
     }
 
@@ -93,13 +93,17 @@ package final class Reloader: @unchecked Sendable {
 
     // MARK: - From other threads
 
-    /// Asks for a reload; `reply` is called once, with what came of the next reading.
-    package func reload(_ reply: @escaping @Sendable (ReloadOutcome) -> Void) {
+    /// Asks for a reload, which `action` says who wants; `reply` is called once, with what came of
+    /// the next reading.
+    package func reload(
+        by action: ActionReport = ActionReport(.reload, author: []),
+        _ reply: @escaping @Sendable (ReloadOutcome) -> Void
+    ) {
         guard waiting.add(1, ordering: .relaxed).newValue <= Self.waitingMax else {
             waiting.subtract(1, ordering: .relaxed)
             return reply(.unavailable("\(Self.waitingMax) reloads wait already"))
         }
-        mailbox.put(.reload(reply))
+        mailbox.put(.reload(by: action, reply))
     }
 
     /// Ends the thread after what it is at. A state writer that has stopped answers nobody.
@@ -113,20 +117,23 @@ package final class Reloader: @unchecked Sendable {
     private func run() {
         while !isClosed.load(ordering: .relaxed) {
             var replies: [@Sendable (ReloadOutcome) -> Void] = []
+            var action: ActionReport?
             for message in mailbox.takeAll(waiting: Self.idleWait) {
-                if case .reload(let reply) = message { replies.append(reply) }
+                guard case .reload(let asked, let reply) = message else { continue }
+                action = action ?? asked
+                replies.append(reply)
             }
-            guard !replies.isEmpty else { continue }
+            guard let action else { continue }
             waiting.subtract(replies.count, ordering: .relaxed)
             onReload(true)
-            let outcome = reload()
+            let outcome = reload(by: action)
             onReload(false)
             writeLog(outcome)
             for reply in replies { reply(outcome) }
         }
     }
 
-    private func reload() -> ReloadOutcome {
+    private func reload(by asked: ActionReport) -> ReloadOutcome {
         let new: Configuration
         do throws(InputFileError) {
             new = try read()
@@ -134,20 +141,24 @@ package final class Reloader: @unchecked Sendable {
             return .refused(error.sentence)
         }
         let left = incidentsLeft(by: new)
+        let change = SettingsChange(from: running, started: started, to: new)
+        var action = asked
+        action.comment = Array(change.changed.map(\.key).joined(separator: ", ").utf8.prefix(1000))
         if !isCertain || new.policy != running.policy {
             prepare(new)
-            if let reason = journal(new.policy) {
+            if let reason = journal(new.policy, by: action) {
                 isCertain = false
                 return .unavailable(reason)
             }
             isCertain = true
+        } else if !change.changed.isEmpty {
+            ask { writer.write(.action(action), reply: $0) }
         }
         let endpoints = apply(new)
         // Once the answer is there, a kill changes nothing of what is retried soon.
         ask { (done: @escaping @Sendable (Bool) -> Void) in
             writer.retrySoon(endpoints) { done(true) }
         }
-        let change = SettingsChange(from: running, started: started, to: new)
         for warning in new.warnings where !running.warnings.contains(warning) {
             log.warning("\(warning)")
         }
@@ -176,9 +187,9 @@ package final class Reloader: @unchecked Sendable {
         }
     }
 
-    /// Makes `policy` an event of the journal; nil once it is committed, else why it may not be.
-    private func journal(_ policy: Policy) -> String? {
-        switch ask({ writer.write(.policy(policy), reply: $0) }) {
+    /// Makes `policy`, and who wants it, events of the journal; nil once it is committed, else why it may not be.
+    private func journal(_ policy: Policy, by action: ActionReport) -> String? {
+        switch ask({ writer.write(.policy(policy), by: action, reply: $0) }) {
         case .committed: nil
         // At a member that follows: the leader may have taken the same already.
         case .unavailable(let reason): isInForce(policy) ? nil : reason

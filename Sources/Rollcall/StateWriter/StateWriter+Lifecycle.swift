@@ -42,10 +42,12 @@ extension StateWriter {
         pending.stateLoss = loss
         number(&pending)
         try store.commit([pending]) { () throws(StoreError) in
+            if epoch.isRestored { try store.journal.set(restoredAt: clock.wall) }
             for turn in checkpointsDamaged { try store.journal.dropCheckpoint(turn: turn) }
             if try store.journal.copiedAt() != nil { try store.journal.forgetCopying() }
         }
         noteTurn(turnNumber)
+        restoredAt = try store.journal.restoredAt()
         if !isNew {
             log.info(
                 "started again",

@@ -16,8 +16,16 @@ extension StateWriter {
             engine: shown.viewed(at: now), store: storeStats(),
             outbox: outbox, committedAt: committedAt, erasures: chores.erasures.erasures,
             erasuresPending: upkeep.erasures, peopleErased: chores.erasures.people,
-            cluster: board?.answer())
+            cluster: board?.answer(), eventEpoch: eventEpoch,
+            isFollowing: seat.map { $0.member.role != .leading } ?? false)
         for question in questions { question(view) }
+    }
+
+    /// The epoch of events' cursors (E1): all members of a watch have the same, as their decisions
+    /// have the same numbers; a store that is an older copy of itself has another from then on.
+    private var eventEpoch: UInt64 {
+        guard seat == nil, let restoredAt else { return store.number }
+        return store.number ^ UInt64(bitPattern: restoredAt.milliseconds) &* 0x9E37_79B9_7F4A_7C15
     }
 
     /// Asks what becomes of a notice; `reply` is called once it has come to its end everywhere, or

@@ -103,6 +103,7 @@ extension StateWriter {
                 decisionLog.writeLog(pending.decisions, of: engine, at: present.elapsed)
             }
         }
+        pending.decisions.last.map { decided.raise(to: $0.id) }
         walBytes += pending.storedBytes + choreBytes
         return noteChores(pending, present)
     }
@@ -221,7 +222,7 @@ extension StateWriter {
         var questions: [@Sendable (StateView) -> Void] = []
         for message in messages {
             switch message {
-            case .write(_, _, let reply): reply(.unavailable("the store does not take commits"))
+            case .write(_, _, _, let reply): reply(.unavailable("the store does not take commits"))
             case .question(let question): questions.append(question)
             case .report, .pushReport, .endpoints, .noticeWait, .positionWait, .member, .stop: break
             }
@@ -230,6 +231,7 @@ extension StateWriter {
             do throws(StoreError) {
                 try store.commit([first])
                 noteTurn(first.turn.number)
+                first.decisions.last.map { decided.raise(to: $0.id) }
                 decisionLog.writeLog(first.decisions, of: engine, at: clock.elapsed)
                 chores.erasures.add(first.erasures)
                 uncommitted.removeFirst()

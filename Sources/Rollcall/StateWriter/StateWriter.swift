@@ -15,7 +15,8 @@ package enum WriteOutcome: Sendable {
 
 /// Everything the state writer may be told.
 enum StateWriterMessage: Sendable {
-    case write(Event, once: RequestKey?, reply: @Sendable (WriteOutcome) -> Void)
+    case write(
+        Event, once: RequestKey?, by: ActionReport?, reply: @Sendable (WriteOutcome) -> Void)
     case question(@Sendable (StateView) -> Void)
     /// A report says what came of something that was sent in a reign; 0 on one machine.
     case report(DeliveryReport, reign: Int64)
@@ -89,6 +90,10 @@ package final class StateWriter: @unchecked Sendable {
     /// Attempts to send a push that the store ever claimed.
     var pushClaims: Int64 = 0
     let epoch: EpochFile
+    /// When the store was last found to be an older copy; nil if it never was.
+    var restoredAt: Timestamp?
+    /// Says that something was decided and is committed.
+    package let decided = DecisionSignal()
     var hasEpochFailed = false
     var hasWallStepped = false
     /// Once it is to stop: whom to tell, and how long what is being sent is waited for.
@@ -202,15 +207,15 @@ package final class StateWriter: @unchecked Sendable {
     // MARK: - From other threads
 
     /// Hands over a write; `reply` is called once, on the state writer's thread, after its commit. With
-    /// a key nothing is done that was done under it before (S19).
+    /// a key nothing is done that was done under it before (S19); `action` says who does it.
     package func write(
-        _ event: Event, once key: RequestKey? = nil,
+        _ event: Event, once key: RequestKey? = nil, by action: ActionReport? = nil,
         reply: @escaping @Sendable (WriteOutcome) -> Void
     ) {
         guard takesWrites.load(ordering: .relaxed) else {
             return reply(.unavailable(reasonToRefuse))
         }
-        mailbox.put(.write(event, once: key, reply: reply))
+        mailbox.put(.write(event, once: key, by: action, reply: reply))
     }
 
     /// Hands over a question, answered from memory after the commit of the turn it arrives in (J8).
@@ -349,10 +354,13 @@ package final class StateWriter: @unchecked Sendable {
         takePushes(at: now, &folded.pending)
         for message in messages {
             switch message {
-            case .write(let event, let key, let reply):
+            case .write(let event, let key, let action, let reply):
                 let receipt =
                     key.map { folded.pending.fold(event, once: $0, into: &engine, at: now) }
                     ?? folded.pending.fold(event, into: &engine, at: now)
+                if let action {
+                    folded.pending.fold(action, of: event, receipt, into: &engine, at: now)
+                }
                 folded.replies.append((reply, receipt))
             case .question(let question): folded.questions.append(question)
             case .report, .pushReport, .endpoints, .noticeWait, .positionWait, .member, .stop: break

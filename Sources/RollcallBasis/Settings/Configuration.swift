@@ -26,12 +26,16 @@ package struct Configuration: Equatable, Sendable {
     package var cluster = ClusterSettings()
     /// The ways in for what phones send anyway.
     package var inputs: [InputSettings] = []
+    /// Those to whom events are sent.
+    package var subscriptions: [SubscriptionSettings] = []
     /// Items and depth of a body.
     package var scanLimits = ScanLimits()
     /// Bytes of a body at most.
     package var bodyBytesMax = 8 << 20
     /// Connections at most.
     package var connectionsMax = 512
+    /// Streams of events that may be open at once.
+    package var streamsMax = 1000
     /// The warnings for the log: what is legal and still not as it should be.
     package var warnings: [String] = []
 

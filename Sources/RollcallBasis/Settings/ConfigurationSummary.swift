@@ -20,7 +20,7 @@ extension Configuration {
             let names = policy.coverageRegions.map { String(decoding: $0, as: UTF8.self) }
             sentences.append("Must always be staffed: \(names.joined(separator: ", ")).")
         }
-        sentences += alertWords + notifyingWords + nudgeWords
+        sentences += alertWords + notifyingWords + nudgeWords + subscriptions.map(\.words)
         if cluster.isOn { sentences.append(clusterWords) }
         sentences.append(changing)
         return sentences

@@ -131,7 +131,8 @@ package struct ReceiverSettings {
         return nil
     }
 
-    private static func isNameByte(_ byte: UInt8) -> Bool {
+    /// True of what a name may hold.
+    static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),

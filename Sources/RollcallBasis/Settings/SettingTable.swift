@@ -153,6 +153,9 @@ extension Setting {
         Setting(
             "limits.connections", .integer(in: 8...900), \.connectionsMax,
             "open at once, 8 to 900; further ones wait", .start),
+        Setting(
+            "limits.streams", .integer(in: 0...10_000), \.streamsMax,
+            "streams of events open at once, beside the connections; 503 beyond", .start),
     ]
 
     private static let coverage = [
@@ -242,6 +245,15 @@ extension Setting {
                 configuration.receivers = named.addresses
             }
         ).listing(ReceiverField.entries).hiding("addresses and secrets") { $0.receivers },
+        Setting(
+            "subscriptions", "who is sent events: {name, url, secret_file, kinds, region}",
+            shown: { .list($0.subscriptions.map(\.shown)) },
+            read: { (top, configuration) throws(ConfigurationError) in
+                configuration.subscriptions = try SubscriptionSettings.list(&top)
+            }
+        ).listing { configuration in
+            configuration.subscriptions.map { ($0.name, SettingValue.members($0.members)) }
+        }.hiding("addresses and secrets") { $0.subscriptions },
         Setting(
             "alive_ping.url", .hiddenURL, \.alivePing.url,
             "pinged while the watch works; or url_file"

@@ -75,17 +75,17 @@ package struct NotificationState: Sendable {
     /// `requestID` is that one: whoever got no answer asks again.
     mutating func begin(
         _ silence: Silence, _ clock: ObservationClock
-    ) -> (number: Int64?, fault: SilenceFault?) {
+    ) -> (number: Int64?, fault: SilenceFault?, isKnown: Bool) {
         if !silence.requestID.isEmpty,
             let known = (silences + pastSilences).first(where: {
                 $0.requestID == silence.requestID
             })
         {
             let isSame = known.fingerprint == silence.fingerprint
-            return isSame ? (known.number, nil) : (nil, .otherRequest)
+            return isSame ? (known.number, nil, true) : (nil, .otherRequest, true)
         }
-        guard silence.endsAt > clock.wallNow else { return (nil, .over) }
-        guard silences.count < Silence.countMax else { return (nil, .tooMany) }
+        guard silence.endsAt > clock.wallNow else { return (nil, .over, false) }
+        guard silences.count < Silence.countMax else { return (nil, .tooMany, false) }
         var silence = silence
         silence.number = nextSilence
         silence.startsAt = clock.wallNow
@@ -93,7 +93,7 @@ package struct NotificationState: Sendable {
         nextSilence += 1
         silences.append(silence)
         isDirty = true
-        return (silence.number, nil)
+        return (silence.number, nil, false)
     }
 
     /// Ends a silence; false if none in force has this number.

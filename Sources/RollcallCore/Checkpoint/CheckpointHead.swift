@@ -72,9 +72,11 @@ struct CheckpointHead {
     }
 
     /// Codes what not every store has: without it there is nothing to be read or written. Only a
-    /// cluster has reigns (S16), and only whose clients name requests has such names (S19).
+    /// cluster has reigns (S16), only whose clients name requests has such names (S19), and only whose
+    /// settings name subscriptions has marks of theirs (E2). Each has what stands before it.
     private mutating func codeRest(_ archive: inout Archive) {
-        let hasKeys = archive.version >= 7 && !engine.requestKeys.isEmpty
+        let hasMarks = archive.version >= 8 && !engine.subscriptions.isEmpty
+        let hasKeys = archive.version >= 7 && !engine.requestKeys.isEmpty || hasMarks
         if archive.isReading ? !archive.isAtEnd : !engine.liveness.reigns.isEmpty || hasKeys {
             archive.codePart { archive in
                 engine.liveness.reigns.code(&archive)
@@ -83,6 +85,9 @@ struct CheckpointHead {
         }
         if archive.version >= 7, archive.isReading ? !archive.isAtEnd : hasKeys {
             archive.codePart { engine.requestKeys.code(&$0) }
+        }
+        if archive.version >= 8, archive.isReading ? !archive.isAtEnd : hasMarks {
+            archive.codePart { engine.subscriptions.code(&$0) }
         }
     }
 

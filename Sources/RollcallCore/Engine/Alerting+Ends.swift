@@ -6,7 +6,9 @@ extension Alerting {
     ) {
         switch change {
         case .begin(let silence):
-            (receipt.silence, receipt.silenceFault) = notifications.begin(silence, clock)
+            let begun = notifications.begin(silence, clock)
+            (receipt.silence, receipt.silenceFault) = (begun.number, begun.fault)
+            receipt.isSilenceKnown = begun.isKnown
         case .end(let number):
             let isKnown = notifications.end(number, clock)
             receipt.silence = isKnown ? number : nil

@@ -32,7 +32,9 @@ extension Engine {
                 mute.reason = .inhibited(by: by)
             }
             return mute == before ? nil : .mute(at: at, mute)
-        case .status, .gap, .nudge, .wake, .blind, .skew, .update: return nil
+        case .status, .gap, .nudge, .wake, .blind, .skew, .update, .person, .action, .delivery,
+            .push:
+            return nil
         }
     }
 

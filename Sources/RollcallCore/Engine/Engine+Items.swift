@@ -16,7 +16,11 @@ extension Engine {
                 continue
             }
             if item.kind == .nobody {
-                if item.isEnrolment { roster.enrolNobody() }
+                if item.isEnrolment {
+                    roster.enrolNobody()
+                    let report = PersonReport(.enrolled, number: roster.count - 1)
+                    decisions.append(.person(at: clock.wallNow, report))
+                }
                 nextRow += 1
                 alerting.board.heard()
                 continue
@@ -63,6 +67,7 @@ extension Engine {
         roster[number].region = regions.known(People.defaultRegion) ?? 0
         people.useNames(roster[number])
         aggregates.add(roster[number], now: clock.observedNow)
+        decisions.append(.person(at: clock.wallNow, PersonReport(.enrolled, number: number)))
         return number
     }
 

@@ -73,6 +73,8 @@ extension Engine {
         let now = clock.observedNow
         for number in leaving.sorted(by: roster.precedes) {
             edit(number) { engine, person in
+                engine.decisions.append(
+                    .person(at: engine.clock.wallNow, PersonReport(.retired, number: number)))
                 engine.liveness.retire(&person, number, now: now)
                 engine.reconcile(&person, number)
             }
@@ -88,6 +90,7 @@ extension Engine {
         if known != nil { erasures.forget(hash) }
         receipt.erasure = erasures.note(hash, row: nextRow - 1, now: clock.now)
         guard let number = known else { return }
+        decisions.append(.person(at: clock.wallNow, PersonReport(erased: hash)))
         keepDark(of: roster[number])
         aggregates.remove(roster[number], now: clock.observedNow)
         alerting.board.follow(from: roster[number], to: Responder())

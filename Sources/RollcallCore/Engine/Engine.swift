@@ -52,6 +52,8 @@ package struct Engine: Sendable {
     var gaps = GapBook()
     package internal(set) var alerting = Alerting()
     package internal(set) var nudges = Nudging()
+    /// How far those have come who are told of events.
+    package internal(set) var subscriptions = Subscriptions()
 
     var hasBegun = false
     /// The last instant whose close decided something.
@@ -232,6 +234,7 @@ package struct Engine: Sendable {
         case .drill(let receiver):
             alerting.drill(receiver, AlertContext(policy, clock), &decisions, &receipt)
         case .outcome(let end):
+            decisions.append(.delivery(at: clock.wallNow, end))
             alerting.end(
                 end, AlertContext(policy, clock), &counters.notifications, &decisions)
         case .pushed(let end): self.end(end)
@@ -241,6 +244,8 @@ package struct Engine: Sendable {
         case .done(let request):
             receipt.isKeyKept = true
             receipt.keysForgotten = requestKeys.keep(request, at: clock.now)
+        case .subscription(let mark): subscriptions.take(mark)
+        case .action(let report): decisions.append(.action(at: clock.wallNow, report))
         case .turn, .stop: break
         }
         return receipt
@@ -268,7 +273,9 @@ package struct Engine: Sendable {
                 .nudge(_, let number, _), .wake(_, let number, _):
                 previous = roster[number].lastDecision
                 roster[number].lastDecision = nextDecision
-            case .alert, .notice, .mute, .blind, .skew, .update: break
+            // What tells of people without a word about them outlives an erasure: it is in no chain.
+            case .alert, .notice, .mute, .blind, .skew, .update, .person, .action, .delivery, .push:
+                break
             }
             defer { nextDecision += 1 }
             return NumberedDecision(decision: decision, id: nextDecision, previous: previous)

@@ -16,7 +16,7 @@ extension Event {
             reign.number > 0 && (0...Self.spanMax).contains(reign.unobserved.count)
         case .membership(let change): change.isCredible
         case .items, .roster, .erase, .clock, .store, .policy, .silence, .drill, .outcome, .pushed,
-            .wake, .turn, .start, .done, .stop:
+            .wake, .turn, .start, .done, .action, .subscription, .stop:
             true
         }
     }

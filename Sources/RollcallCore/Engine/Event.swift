@@ -42,6 +42,11 @@ package enum Event: Sendable {
     indirect case done(DoneRequest)
     /// The list of the cluster's members changes, or the level of its entries.
     case membership(MembershipChange)
+    /// Somebody did what the event before it says.
+    /// Indirect, or every event would be as large.
+    indirect case action(ActionReport)
+    /// A subscriber has come so far.
+    indirect case subscription(SubscriptionMark)
     /// We stop.
     case stop
 }
@@ -66,6 +71,14 @@ package enum Decision: Equatable, Sendable {
     case blind(at: Timestamp, begins: Bool, since: Timestamp, reason: BlindReason)
     /// A change in what is known of a source's clock, or added to its times.
     indirect case skew(at: Timestamp, SkewReport)
+    /// Somebody came, left the roster, or was erased.
+    case person(at: Timestamp, PersonReport)
+    /// Somebody did something to the watch.
+    indirect case action(at: Timestamp, ActionReport)
+    /// A message to a receiver came to its end.
+    indirect case delivery(at: Timestamp, NoticeEnd)
+    /// A push came to its end; its token is left out.
+    indirect case push(at: Timestamp, PushEnd)
     /// An update was evaluated.
     case update(at: Timestamp, number: Int, Update, outcome: UpdateOutcome)
 }
@@ -137,6 +150,8 @@ package struct Receipt: Equatable, Sendable {
     package var silence: Int64?
     /// The reason why the silence was not taken.
     package var silenceFault: SilenceFault?
+    /// True if it was begun before, under its `requestID`.
+    package var isSilenceKnown = false
     /// The decisions about the members of a circle that somebody looks at, by their ids.
     package var wakes: [WakeAnswer] = []
     /// Members beyond `WakeCall.membersMax`.

@@ -4,7 +4,7 @@
 /// Reading damaged bytes never traps: values become zero and `isDamaged` is set.
 package struct Archive {
     /// The version that is written now; `Engine.version`.
-    package static let newestVersion: Int64 = 7
+    package static let newestVersion: Int64 = 8
 
     /// The bytes that were written, or that are read.
     package private(set) var bytes: [UInt8]

@@ -53,14 +53,14 @@ package enum Base64 {
 }
 
 /// Numbers of 64 bits as sixteen hexadecimal digits: JSON's own are exact to 53 bits only.
-enum HexText {
+package enum HexText {
     /// Appends the digits.
     static func append(_ value: UInt64, to output: inout [UInt8]) {
         output.append(contentsOf: bytes(value))
     }
 
     /// The digits.
-    static func bytes(_ value: UInt64) -> [UInt8] {
+    package static func bytes(_ value: UInt64) -> [UInt8] {
         stride(from: 60, through: 0, by: -4).map { shift in
             let digit = UInt8(value >> UInt64(shift) & 15)
             return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
@@ -68,7 +68,7 @@ enum HexText {
     }
 
     /// The number that sixteen digits stand for; nil for anything else.
-    static func value(_ text: [UInt8]) -> UInt64? {
+    package static func value(_ text: [UInt8]) -> UInt64? {
         guard text.count == 16 else { return nil }
         var value: UInt64 = 0
         for quarter in 0..<4 {

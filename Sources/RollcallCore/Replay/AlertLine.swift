@@ -1,7 +1,7 @@
 /// An alert's members in a decision's line. Source: F5.
-enum AlertLine {
+package enum AlertLine {
     /// Appends what follows the line's kind.
-    static func append(_ report: AlertReport, to output: inout [UInt8]) {
+    package static func append(_ report: AlertReport, to output: inout [UInt8]) {
         JSONWriter.raw(",\"alertname\":", to: &output)
         JSONWriter.word(report.key.name.word, to: &output)
         JSONWriter.raw(",\"state\":", to: &output)

@@ -1,7 +1,7 @@
 /// Decisions as lines of JSON, byte for byte the same for the same decisions. Source: F5.
 package enum DecisionLine {
     /// Appends one line and its line feed; nothing for what a replay does not print: who was told,
-    /// and the alerts about ourselves.
+    /// what somebody did, who came and left, and the alerts about ourselves.
     package static func append(
         _ decision: Decision, _ engine: Engine, to output: inout [UInt8]
     ) {
@@ -14,7 +14,7 @@ package enum DecisionLine {
         _ decision: Decision, id: (Int) -> ArraySlice<UInt8>, to output: inout [UInt8]
     ) {
         switch decision {
-        case .notice, .mute, .wake: return
+        case .notice, .mute, .wake, .person, .action, .delivery, .push: return
         case .nudge(_, _, let report) where report.kind == .followed: return
         case .alert(_, let report) where !report.key.name.isReplayed: return
         case .status(let at, let number, let from, let to, let origin):

@@ -5,7 +5,7 @@ package enum EventLine {
     /// wall, of `clock` the one after the step; `policy` is the body of new settings.
     ///
     /// No secret is in it, and of silences, drills and names of requests nothing but that there was
-    /// one.
+    /// one; of who did what, nothing either.
     package static func append(
         _ event: Event, at: Timestamp, policy: (Policy) -> [UInt8], to output: inout [UInt8]
     ) -> Bool {
@@ -59,6 +59,8 @@ package enum EventLine {
             }
         case .membership(let change):
             line("membership", nil, at, &output) { append(change, to: &$0) }
+        case .action: line("action", nil, at, &output)
+        case .subscription: line("subscription", nil, at, &output)
         case .stop: line("stop", nil, at, &output)
         }
         return true

@@ -186,7 +186,7 @@ extension ReplayCheck.Kind {
         case .nudge: self = .nudge
         case .blind: self = .blind
         case .skew: self = .skew
-        case .notice, .mute, .wake, .update: return nil
+        case .notice, .mute, .wake, .update, .person, .action, .delivery, .push: return nil
         }
     }
 

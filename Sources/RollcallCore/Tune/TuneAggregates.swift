@@ -77,7 +77,9 @@ package struct TuneAggregates: Equatable, Sendable {
             if report.kind == .hold, let reason = report.reason {
                 counts.holds[Int(reason.rawValue)] += 1
             }
-        case .gap, .alert, .notice, .mute, .wake, .blind, .skew, .update: break
+        case .gap, .alert, .notice, .mute, .wake, .blind, .skew, .update, .person, .action,
+            .delivery, .push:
+            break
         }
     }
 

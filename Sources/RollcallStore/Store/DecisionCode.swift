@@ -13,6 +13,10 @@ package struct DecisionCode {
         case nudge = 7
         case wake = 8
         case skew = 9
+        case person = 10
+        case action = 11
+        case delivery = 12
+        case push = 13
     }
 
     /// Stands for NOT_EXPECTED in a status row.
@@ -52,6 +56,17 @@ package struct DecisionCode {
             )
         case .skew(let at, let report):
             (kind, responder, self.at, body) = (.skew, 0, at, report.journalBytes)
+        case .person(let at, let report):
+            let responder = Int64(report.number.map { $0 + 1 } ?? 0)
+            let hash = report.hash.map { PendingTurn.number(Int64(bitPattern: $0)) }
+            let words = [report.change.rawValue] + (hash ?? [])
+            (kind, self.responder, self.at, body) = (.person, responder, at, words)
+        case .action(let at, let report):
+            (kind, responder, self.at, body) = (.action, 0, at, report.journalBytes)
+        case .delivery(let at, let end):
+            (kind, responder, self.at, body) = (.delivery, 0, at, end.journalBytes)
+        case .push(let at, let end):
+            (kind, responder, self.at, body) = (.push, Int64(end.person + 1), at, end.journalBytes)
         case .update(let at, _, _, _):
             preconditionFailure("updates are decided aloud in replays only, at \(at)")
         }
@@ -91,6 +106,19 @@ package struct DecisionCode {
             let push = row.body.reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
             return .wake(at: at, number: number, push: push)
         case (.skew, _): return SkewReport(journalBytes: Array(row.body)).map { .skew(at: at, $0) }
+        case (.person, 1):
+            guard let change = PersonReport.Change(rawValue: row.body[0]), number >= 0 else {
+                return nil
+            }
+            return .person(at: at, PersonReport(change, number: number))
+        case (.person, 9):
+            let hash = row.body.dropFirst().reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            return .person(at: at, PersonReport(erased: hash))
+        case (.action, _):
+            return ActionReport(journalBytes: Array(row.body)).map { .action(at: at, $0) }
+        case (.delivery, _):
+            return NoticeEnd(journalBytes: Array(row.body)).map { .delivery(at: at, $0) }
+        case (.push, _): return PushEnd(journalBytes: Array(row.body)).map { .push(at: at, $0) }
         default: return nil
         }
     }

@@ -39,6 +39,16 @@ package struct GapPlace: Equatable, Sendable {
     }
 }
 
+/// The decisions that a store keeps, by their numbers.
+package struct DecisionsKept: Sendable {
+    /// 0 without any.
+    package let oldest: Int64
+    /// 0 without any.
+    package let newest: Int64
+    /// True if there were older ones.
+    package let isCut: Bool
+}
+
 /// Reads gaps, dark time and turns of a live store, from one thread, in pieces that are a
 /// transaction each: none lasts longer than a second (J8).
 package final class HistoryReader {
@@ -59,6 +69,7 @@ package final class HistoryReader {
     private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gapsAfter, gap: Statement
     private let darkOfDay, dark, turn, lastTurn, blind, nobodys, alerts: Statement
     private let nudgesBefore, nudgesFrom: Statement
+    private let after, oldest, newest, firstTurn: Statement
 
     /// Opens the store at `path`, which a `Journal` has made. Throws `StoreError` if it cannot be
     /// opened or is damaged.
@@ -128,6 +139,10 @@ package final class HistoryReader {
             \(select: .decisions) INDEXED BY nudge_decisions
             WHERE kind = \(Kind.nudge) AND id >= :id ORDER BY id
             """)
+        after = try prepare("\(select: .decisions) WHERE id > :id ORDER BY id")
+        oldest = try prepare("SELECT min(id) FROM decisions")
+        newest = try prepare("SELECT max(id) FROM decisions")
+        firstTurn = try prepare("SELECT min(number) FROM turns")
     }
 
     // MARK: - Gaps
@@ -263,6 +278,23 @@ package final class HistoryReader {
         from id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
         try decisions(nudgesFrom, &id, beyond: 1, take)
+    }
+
+    // MARK: - Everything that was decided
+
+    /// The numbers of the decisions that the store keeps. Throws `StoreError` if it cannot be read.
+    package func decisionsKept() throws(StoreError) -> DecisionsKept {
+        DecisionsKept(
+            oldest: try oldest.one(), newest: try newest.one(), isCut: try firstTurn.one() > 1)
+    }
+
+    /// Reads all decisions behind `id`, the oldest first, and moves it on; true once there are no
+    /// more. `take` says whether to go on behind the one it is given. Throws `StoreError` if one is
+    /// damaged or cannot be read.
+    package func decisions(
+        after id: inout Int64, take: (DecisionRow) -> Bool
+    ) throws(StoreError) -> Bool {
+        try decisions(after, &id, take)
     }
 
     /// Steps through the decisions that `select` finds from `id` on, and moves it to `beyond` the

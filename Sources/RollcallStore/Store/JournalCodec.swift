@@ -34,6 +34,10 @@ enum EventCode {
     /// A request that was done under a name.
     static let done: UInt8 = 40
     static let membership: UInt8 = 36
+    /// Who did what the event before it says.
+    static let action: UInt8 = 37
+    /// How far a subscriber has come.
+    static let subscription: UInt8 = 38
 }
 
 /// Puts the events of a journal together again from its rows.
@@ -152,6 +156,9 @@ package struct JournalReplay {
         case EventCode.done: return DoneRequest(journalBytes: body).map { .done($0) }
         case EventCode.membership:
             return MembershipChange(journalBytes: body).map { .membership($0) }
+        case EventCode.subscription:
+            return SubscriptionMark(journalBytes: body).map { .subscription($0) }
+        case EventCode.action: return ActionReport(journalBytes: body).map { .action($0) }
         case EventCode.start: return .start(isRestored: body == [1])
         case EventCode.stop: return .stop
         default: return nil

@@ -67,6 +67,22 @@ extension Journal {
         try set(claims, forKey: Self.pushClaimsKey)
     }
 
+    // MARK: - Restored copies
+
+    /// Returns when this store was last found to be an older copy of itself: what was decided after
+    /// it was taken has other numbers now. Nil if it never was.
+    /// - Throws: `StoreError` if it cannot be read.
+    package func restoredAt() throws(StoreError) -> Timestamp? {
+        try integer(forKey: Self.restoredKey).map { Timestamp(milliseconds: $0) }
+    }
+
+    /// Sets that, in the open transaction.
+    /// - Throws: `StoreError` if it cannot be written.
+    package func set(restoredAt time: Timestamp) throws(StoreError) {
+        try set(time.milliseconds, forKey: Self.restoredKey)
+    }
+
+    private static let restoredKey = "restored_ms"
     private static let pushClaimsKey = "push_claims"
 
     // MARK: - Retention and erasure

@@ -125,6 +125,9 @@ package struct PendingTurn {
         case .done(let request): append(EventCode.done, request.journalBytes, &engine)
         case .membership(let change):
             append(EventCode.membership, change.journalBytes, &engine)
+        case .subscription(let mark):
+            append(EventCode.subscription, mark.journalBytes, &engine)
+        case .action(let report): append(EventCode.action, report.journalBytes, &engine)
         case .stop: append(EventCode.stop, [], &engine)
         }
         return engine.fold(event, at: instant)
@@ -153,6 +156,18 @@ package struct PendingTurn {
         receipt.isKeyKept = true
         receipt.keysForgotten = kept.keysForgotten
         return receipt
+    }
+
+    /// Folds who did what `event` says, if something was done. Source: E1.
+    package mutating func fold(
+        _ action: ActionReport, of event: Event, _ receipt: Receipt, into engine: inout Engine,
+        at instant: RunningTime
+    ) {
+        if receipt.repeated != nil || receipt.isOtherRequest || receipt.isSilenceKnown { return }
+        if case .policy = event {} else if receipt.accepted == 0 { return }
+        var action = action
+        action.number = receipt.silence ?? receipt.drill ?? 0
+        _ = fold(.action(action), into: &engine, at: instant)
     }
 
     private mutating func fold(

@@ -40,6 +40,24 @@ package enum DescriptorLimit {
         return granted
     }
 
+    /// Returns how many streams can be open beside so many connections if `wanted` are asked for.
+    package static func streams(
+        _ wanted: Int, connections: Int, hasProbes: Bool, log: Logger
+    ) -> Int {
+        guard let current else { return wanted }
+        let probes = hasProbes ? HTTPLimits.probes.connectionsMax : 0
+        let granted = max(0, min(wanted, current - reserve - probes - connections))
+        if granted < wanted {
+            log.warning(
+                "fewer streams than limits.streams: too few descriptors (ulimit -n, LimitNOFILE)",
+                metadata: [
+                    "descriptors": "\(current)", "streams": "\(granted)",
+                    "limits.streams": "\(wanted)",
+                ])
+        }
+        return granted
+    }
+
     private static var resource: __rlimit_resource_t {
         __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     }

@@ -61,6 +61,14 @@ extension HTTPResponse {
         return standing + headers
     }
 
+    /// The head of an answer without an end, which the close of the connection ends.
+    var rawStreamHead: [UInt8] {
+        var text = "HTTP/1.1 \(status) \(reason(of: status))\r\n"
+        text += "Date: \(currentDate())\r\nConnection: close\r\n"
+        for (name, value) in fields where name != "Connection" { text += "\(name): \(value)\r\n" }
+        return Array((text + "\r\n").utf8)
+    }
+
     /// The answer as it goes over the wire, for where libmicrohttpd cannot send one. It says that
     /// the connection will be closed, which the caller has to bring about.
     func rawBytes(isHead: Bool) -> [UInt8] {

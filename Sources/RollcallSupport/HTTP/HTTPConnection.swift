@@ -84,6 +84,9 @@ final class HTTPConnection: @unchecked Sendable {
         /// Counts requests, so that a late answer cannot reach the next one.
         var number: UInt64 = 0
         var answer: HTTPResponse?
+        /// The time for which the current request may wait for its answer, if that is longer than
+        /// `parkedDeadline`.
+        var patience = Duration.zero
         /// True if the current request wants to change something.
         var isWrite = false
         /// True if its answer is to have no body.
@@ -167,6 +170,16 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
+    /// Hands the socket over to whoever sends an answer without an end; false if the system has no
+    /// descriptor for it. Only inside the access handler.
+    func begin(_ answer: HTTPResponse) -> Bool {
+        guard let stream = HTTPStream(taking: descriptor, head: answer.rawStreamHead) else {
+            return false
+        }
+        answer.stream?(stream)
+        return true
+    }
+
     /// The current request is over; the connection may carry another.
     func finishRequest() {
         head = nil
@@ -177,12 +190,18 @@ final class HTTPConnection: @unchecked Sendable {
             $0.since = HTTPInstant.now
             $0.number += 1
             $0.answer = nil
+            $0.patience = .zero
             $0.isAhead = false
             $0.isAnsweredPast = false
         }
     }
 
     // MARK: Any thread
+
+    /// Lets request `number` wait for its answer for `span`.
+    func wait(for span: Duration, _ number: UInt64) {
+        shared.withLock { if $0.number == number { $0.patience = span } }
+    }
 
     /// Returns true if request `number` still waits for its answer.
     func isOpen(_ number: UInt64) -> Bool {
@@ -278,7 +297,9 @@ final class HTTPConnection: @unchecked Sendable {
             case .discarding, .lingering: deadline = limits.lingerDeadline
             case .handling: return .nothing
             case .parked:
-                guard age >= limits.parkedDeadline, $0.answer == nil else { return .nothing }
+                guard age >= max(limits.parkedDeadline, $0.patience), $0.answer == nil else {
+                    return .nothing
+                }
                 let reply = HTTPReply(connection: self, number: $0.number)
                 return .expired(reply, isWrite: $0.isWrite)
             case .idle where hasReceived(after: $0.since, now: now):

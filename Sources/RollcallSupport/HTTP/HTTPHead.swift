@@ -186,6 +186,8 @@ struct HTTPHead {
             request.contentType = single(request.contentType, text(value, valueSize))
         case 13 where isName(name, "authorization"):
             request.authorization = single(request.authorization, text(value, valueSize))
+        case 13 where isName(name, "last-event-id"):
+            request.lastEventID = single(request.lastEventID, text(value, valueSize))
         case 14 where isName(name, "content-length"):
             takeLength(value, valueSize)
         case 15 where isName(name, "accept-encoding"):

@@ -33,6 +33,8 @@ package struct HTTPRequest: Sendable {
     package var fields: [(name: String, value: String)] = []
     /// `Idempotency-Key`, if sent: the name that the client gives this request.
     package var idempotencyKey: String?
+    /// `Last-Event-ID`, if sent: the last event of a stream that the client has seen.
+    package var lastEventID: String?
     /// `Rollcall-Passed-On`, if sent: another member heard the request, and passes it on.
     package var passedOn: String?
     /// The whole body; empty while the request is judged by its head, and where nobody reads it.
@@ -67,6 +69,8 @@ package struct HTTPResponse: Sendable {
     package var headers: [(String, String)]
     /// The body; not sent to `HEAD`.
     package var body: [UInt8]
+    /// Takes the stream that is the body instead; nil of an answer with an end.
+    package var stream: (@Sendable (HTTPStream) -> Void)?
 
     /// An answer with the given parts.
     package init(status: Int, headers: [(String, String)] = [], body: [UInt8] = []) {
@@ -118,6 +122,9 @@ package struct HTTPReply: Sendable {
         self.connection = connection
         self.number = number
     }
+
+    /// Lets the request wait for its answer for `span`, which may be longer than others may wait.
+    package func wait(for span: Duration) { connection.wait(for: span, number) }
 
     /// False once the request has been answered, by the watchdog for one.
     package var isOpen: Bool { connection.isOpen(number) }

@@ -131,6 +131,11 @@ final class HTTPTraffic: @unchecked Sendable {
             if connection.isAnsweredPast { return .NO }
         }
         guard let answer = connection.takeAnswerOrPark() else { return .YES }
+        guard answer.stream == nil else {
+            // Its socket is somebody else's already, or there was no descriptor for that.
+            if connection.begin(answer) { return .NO }
+            return queue(unavailable, on: connection, handle: handle)
+        }
         return queue(answer, on: connection, handle: handle)
     }
 

@@ -363,6 +363,15 @@ struct StatusPage {
             let rest = more(receivers.count - names.count)
             parts.append("receivers \(names.joined(separator: ", "))\(rest)")
         }
+        for one in status["subscriptions"]?.elements ?? [] {
+            let name = one["name"]?.shown ?? GapListing.missing
+            let error = one["error"]?.shown.map { ": \($0)" } ?? ""
+            switch one["state"]?.text {
+            case "stopped": parts.append("subscription \(name) REFUSES, nothing is sent\(error)")
+            case "trying": parts.append("subscription \(name) is away\(error)")
+            default: parts.append("subscription \(name)")
+            }
+        }
         if status["settings"]?["last_reload_ok"] == .boolean(false) {
             parts.append("LAST RELOAD REFUSED: the settings from before are in force")
         }

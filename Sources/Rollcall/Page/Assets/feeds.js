@@ -24,7 +24,7 @@ export const feeds = {
 
   render(context) {
     return [
-      sight, sources, inputs, members, itself, receivers, machines,
+      sight, sources, inputs, members, itself, receivers, subscriptions, machines,
     ].map((one) => part(() => one(context)));
   },
 };
@@ -147,6 +147,23 @@ function receivers({ status: watch }) {
         name(one.name), h("span", { class: "aside" }, spoken(one.kind),
           one.pending ? `; ${one.pending} messages wait` : "; nothing waits"))))
       : nothing("None: alerts go to the log only."));
+}
+
+function subscriptions({ status: watch }) {
+  if (!watch.subscriptions) return null;
+  return section("subscriptions", "Subscriptions", "who is sent events",
+    h("ul", { class: "sources" }, watch.subscriptions.map((one) => h("li", { key: one.name },
+      name(one.name), h("span", { class: "aside" }, ...subscriber(one))))));
+}
+
+function subscriber(one) {
+  const lag = one.lag_seconds >= 1 ? `${span(one.lag_seconds * 1000)} behind` : "nothing waits";
+  if (one.state === "stopped") {
+    return [flag(false, "Refuses"), `, nothing is sent before a reload: ${one.error}`];
+  }
+  if (one.state === "trying") return [flag(false, "Away"), `, ${lag}: ${one.error}`];
+  if (one.state === "following") return ["the leading member sends"];
+  return [one.skipped ? `${lag}; ${one.skipped} were too old and skipped` : lag];
 }
 
 function machines({ link }) {

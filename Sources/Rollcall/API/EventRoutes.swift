@@ -1,0 +1,33 @@
+import RollcallCore
+import RollcallSupport
+
+/// The route of events. Source: E1.
+extension Router {
+    /// The time for which a request for events may wait for its answer: as long as it asks for, and
+    /// what reading takes.
+    static let eventPatience = Duration.seconds(EventQuery.waitMax + 5)
+
+    /// Answers `GET /v1/events`: by a page, or by a stream if that is what is accepted.
+    func showEvents(
+        _ query: EventQuery, _ request: HTTPRequest, _ answer: @escaping Answer
+    ) {
+        let isStream =
+            !request.isHead && request.accept?.lowercased().contains("text/event-stream") == true
+        var query = query
+        // "The browser sends the last event ID it has seen": it wins over where it began.
+        if isStream, let last = request.lastEventID, !last.isEmpty {
+            do throws(ParameterError) {
+                query.start = try EventQuery.start(last, "Last-Event-ID")
+            } catch {
+                return answer(.refusal(error), InputStats())
+            }
+        }
+        let token = accessPolicy.rules.access.holder(request.authorization)
+        writer.ask { [events, query] view in
+            events.ask(
+                EventReaders.Question(
+                    query: query, epoch: view.eventEpoch, isFollowing: view.isFollowing,
+                    isStream: isStream, token: token, answer: { answer($0, InputStats()) }))
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/// What somebody did to the watch, who they were and why. Source: E1.
+package struct ActionReport: Equatable, Sendable {
+    /// What was done. The raw values are stored.
+    package enum Kind: UInt8, CaseIterable, Sendable {
+        /// A silence begins.
+        case silence = 0
+        /// A silence is ended.
+        case silenceEnd = 1
+        /// The way to a receiver is tested.
+        case drill = 2
+        /// Other settings hold.
+        case reload = 3
+
+        /// The word in answers.
+        package var word: StaticString {
+            switch self {
+            case .silence: "silence"
+            case .silenceEnd: "silence_end"
+            case .drill: "drill"
+            case .reload: "reload"
+            }
+        }
+    }
+
+    package var kind: Kind
+    /// The number of what it made or ended: of the silence, of the drill's message; 0 of others.
+    package var number: Int64 = 0
+    /// The name of what it is about: a drill's receiver; empty for none.
+    package var subject: [UInt8] = []
+    /// Who says that they did it: the name that they gave, else that of their token; empty if neither
+    /// is known.
+    package var author: [UInt8]
+    /// The name of the token that they came with; empty for none.
+    package var token: [UInt8]
+    /// Why, in their words; empty for none.
+    package var comment: [UInt8] = []
+
+    /// A report that `author` did something.
+    package init(_ kind: Kind, author: [UInt8], token: [UInt8] = []) {
+        self.kind = kind
+        self.author = author
+        self.token = token
+    }
+
+    /// The report as the store keeps it. A field's place, once written, stays.
+    package var journalBytes: [UInt8] {
+        var copy = self
+        return Archive.bytes { copy.code(&$0) }
+    }
+
+    /// The report that `journalBytes` were made of; nil if they are damaged.
+    package init?(journalBytes: [UInt8]) {
+        self.init(.reload, author: [])
+        if !Archive.reads(part: journalBytes, { code(&$0) }) { return nil }
+    }
+
+    private mutating func code(_ archive: inout Archive) {
+        archive.code(&kind)
+        archive.code(&number)
+        archive.code(&subject)
+        archive.code(&author)
+        archive.code(&token)
+        archive.code(&comment)
+    }
+}

@@ -1,0 +1,41 @@
+import Glibc
+
+/// An answer without an end: the head is known, the body is sent as it comes about, by whoever holds
+/// this. Its socket is not libmicrohttpd's any more: it costs neither a connection nor a wait in its
+/// loop.
+package final class HTTPStream: Sendable {
+    /// The socket, non-blocking, open for as long as this is held.
+    package let descriptor: Int32
+    /// The head of the answer, which is to be sent first.
+    package let head: [UInt8]
+
+    /// Takes over the socket `descriptor` for an answer that begins with `head`. In its place stands one
+    /// whose other end is closed, which libmicrohttpd closes as it would have closed the first; so this
+    /// is done in its access handler alone. Nil if the system has no descriptors left.
+    init?(taking descriptor: Int32, head: [UInt8]) {
+        let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard own >= 0 else { return nil }
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type | Int32(SOCK_NONBLOCK.rawValue), 0, &ends) == 0 else {
+            close(own)
+            return nil
+        }
+        close(ends[1])
+        let isPut = dup2(ends[0], descriptor) >= 0
+        close(ends[0])
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        guard isPut else {
+            close(own)
+            return nil
+        }
+        self.descriptor = own
+        self.head = head
+    }
+
+    deinit {
+        // What was sent and not read yet reaches the client all the same.
+        shutdown(descriptor, Int32(SHUT_WR))
+        close(descriptor)
+    }
+}

@@ -1,0 +1,235 @@
+"""Subscriptions: events are sent out, in order and at least once, as CloudEvents that their SDK reads.
+
+Source: Contract/Events, E2.
+"""
+
+import json
+import os
+import random
+import sqlite3
+import time
+
+from cloudevents.http import from_dict
+from loopback_receivers import Receiver
+from rollcall_process import RollcallTestCase, eventually
+from standardwebhooks.webhooks import Webhook
+
+# Kills of either side; 200 are promised.
+KILLS = int(os.environ.get("ROLLCALL_KILLS", "20"))
+SECRET = "whsec_c2l4dGVlbiBieXRlcyBhcmUgbm90IGVub3VnaCBzbyBtb3Jl"
+SEED = int(os.environ.get("ROLLCALL_SEED", "1"))
+
+
+class Subscriber(Receiver):
+    """Takes batches of CloudEvents and keeps what is in them, once each."""
+
+    def __init__(self, case):
+        self.status = 200
+        self.events = []
+        self.ids = {}
+        self.again = 0
+        self.faults = []
+        self.messages = {}
+        super().__init__(case)
+
+    def judge(self, told):
+        if self.status != 200:
+            return self.status, {}
+        try:
+            Webhook(SECRET).verify(told.body, told.headers)
+        except Exception as error:  # Whatever it is, the test tells it.
+            self.faults.append(f"signature: {error}")
+        if not told.headers["content-type"].startswith("application/cloudevents-batch+json"):
+            self.faults.append(told.headers["content-type"])
+        known = self.messages.setdefault(told.headers["webhook-id"], told.body)
+        if known != told.body:
+            self.faults.append("another body under the same id")
+        batch = told.json()
+        if not 1 <= len(batch) <= 101:
+            self.faults.append(f"{len(batch)} events in one batch")
+        for raw in batch:
+            event = from_dict(raw)
+            if event["id"] in self.ids:
+                self.again += 1
+                if self.ids[event["id"]] != raw:
+                    self.faults.append(f"another event {event['id']}")
+                continue
+            self.ids[event["id"]] = raw
+            self.events.append(event)
+        return 200, {}
+
+    def pause(self, told):
+        return 0
+
+    @property
+    def numbers(self):
+        return [int(one["id"].rpartition("-")[2]) for one in self.events
+                if one["type"] != "rollcall.skipped"]
+
+
+def stored(server):
+    """The numbers of the decisions that are events, as the store holds them."""
+    store = sqlite3.connect(f"file:{server.store}?mode=ro", uri=True, timeout=5)
+    try:
+        return [row[0] for row in store.execute(
+            "SELECT id FROM decisions WHERE kind NOT IN (5, 6, 9) ORDER BY id")]
+    finally:
+        store.close()
+
+
+class SubscriptionTests(RollcallTestCase):
+    def config(self, subscriber, more=""):
+        path = os.path.join(self.directory, "secret")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(SECRET + "\n")
+        return (f"subscriptions:\n  - {{name: dispatcher, url: 'http://127.0.0.1:{subscriber.port}/e', "
+                f"secret_file: {path}{more}}}\n")
+
+    def begin(self, more="", **options):
+        subscriber = Subscriber(self)
+        server = self.serve(self.config(subscriber, more), **options)
+        eventually(lambda: self.standing(server)["state"] == "idle", 5, "it has begun")
+        return subscriber, server
+
+    def standing(self, server):
+        return server.get("/v1/status").json()["subscriptions"][0]
+
+    def caught_up(self, server, subscriber, seconds=20):
+        wanted = stored(server)
+        eventually(lambda: set(subscriber.numbers) >= set(wanted), seconds, "all has come")
+        return wanted
+
+    def test_events_come_signed_in_order_from_the_head_on(self):
+        subscriber = Subscriber(self)
+        server = self.serve()
+        server.write("/v1/batches", [{"responder_id": "before"}])
+        server.stop()
+        server = self.serve(self.config(subscriber), name="rollcall")
+        eventually(lambda: self.standing(server)["state"] == "idle", 5, "it has begun")
+        server.write("/v1/batches", [
+            {"responder_id": f"p-{place}", "region": "north"} for place in range(250)])
+        eventually(lambda: len(subscriber.events) >= 750, 10, "all of them")
+        self.assertEqual(subscriber.faults, [])
+        self.assertNotIn("before", {one.get("subject") for one in subscriber.events})
+        self.assertEqual(subscriber.numbers, sorted(subscriber.numbers))
+        first = subscriber.events[0]
+        self.assertEqual(first["type"], "rollcall.person")
+        self.assertEqual(first["subject"], "p-0")
+        self.assertTrue(first["source"].startswith("/rollcall/"))
+        self.assertEqual(first.data["change"], "enrolled")
+        self.assertEqual(first.data["cursor"], first["id"])
+        scrape = server.scrape()
+        self.assertEqual(scrape(
+            "rollcall_subscription_events_total", subscription="dispatcher", outcome="sent"), 750)
+        self.assertEqual(scrape("rollcall_subscription_lag_seconds", subscription="dispatcher"), 0)
+
+    def test_filters_leave_out_and_hold_nothing_up(self):
+        subscriber, server = self.begin(", kinds: [status], region: north")
+        server.write("/v1/batches", [
+            {"responder_id": f"p-{place}", "region": "north" if place % 2 else "south"}
+            for place in range(20)])
+        eventually(lambda: len(subscriber.events) >= 20, 10, "those of the region")
+        time.sleep(1.5)
+        self.assertEqual(len(subscriber.events), 20)
+        self.assertEqual({one.data["region"] for one in subscriber.events}, {"north"})
+        self.assertEqual({one["type"] for one in subscriber.events}, {"rollcall.status"})
+
+    def test_who_is_away_is_tried_again_and_loses_nothing(self):
+        subscriber, server = self.begin()
+        subscriber.status = 503
+        server.write("/v1/batches", [{"responder_id": "a"}])
+        eventually(lambda: self.standing(server)["state"] == "trying", 5, "it is tried")
+        self.assertIn("503", self.standing(server)["error"])
+        self.assertGreaterEqual(self.standing(server)["lag_seconds"], 0.5)
+        server.kill()
+        server.start()
+        server.write("/v1/batches", [{"responder_id": "b"}])
+        subscriber.status = 200
+        self.caught_up(server, subscriber)
+        self.assertEqual(subscriber.faults, [])
+        eventually(lambda: self.standing(server)["state"] == "idle", 5, "it is idle again")
+        self.assertIsNone(self.standing(server)["error"])
+
+    def test_who_refuses_is_left_alone_until_a_reload(self):
+        for status in (410, 302, 400):
+            with self.subTest(status=status):
+                subscriber = Subscriber(self)
+                server = self.serve(self.config(subscriber), name=f"refused-{status}")
+                eventually(lambda: self.standing(server)["state"] == "idle", 5, "it has begun")
+                subscriber.status = status
+                subscriber.fields = {"Location": f"http://127.0.0.1:{subscriber.port}/other"}
+                server.write("/v1/batches", [{"responder_id": "a"}])
+                eventually(lambda: self.standing(server)["state"] == "stopped", 5, "it is stopped")
+                self.assertEqual(server.scrape()(
+                    "rollcall_subscription_stopped", subscription="dispatcher"), 1)
+                self.assertIn("refuses events for good", server.log())
+                count = len(subscriber.requests)
+                server.write("/v1/batches", [{"responder_id": "b"}])
+                time.sleep(2.5)
+                self.assertEqual(len(subscriber.requests), count)
+                self.assertEqual({one.path for one in subscriber.requests}, {"/e"})
+                subscriber.status, subscriber.fields = 200, {}
+                self.assertEqual(server.post("/-/reload", b"").status, 200)
+                self.caught_up(server, subscriber)
+                server.stop()
+
+    def test_what_is_too_old_is_skipped_and_told(self):
+        subscriber = Subscriber(self)
+        steps = os.path.join(self.directory, "steps")
+        server = self.serve(self.config(subscriber, ", max_lag: 10m"), variables={
+            "LD_PRELOAD": self.preloaded("stepped_clock"), "CLOCK_STEPS": steps})
+        eventually(lambda: self.standing(server)["state"] == "idle", 5, "it has begun")
+        subscriber.status = 503
+        server.write("/v1/batches", [{"responder_id": "a"}, {"responder_id": "b"}])
+        eventually(lambda: self.standing(server)["state"] == "trying", 5, "it is tried")
+        server.kill()
+        with open(steps, "w", encoding="utf-8") as file:
+            file.write("3600000 3600000")
+        server.start()
+        server.write("/v1/batches", [{"responder_id": "c"}])
+        subscriber.status = 200
+        eventually(
+            lambda: any(one.get("subject") == "c" for one in subscriber.events), 10, "the rest comes")
+        skipped = subscriber.events[0]
+        self.assertEqual(skipped["type"], "rollcall.skipped")
+        self.assertEqual(skipped.data["events"], 6)
+        self.assertNotIn("a", {one.get("subject") for one in subscriber.events})
+        # Its clock is an hour ahead of ours.
+        self.assertEqual(set(subscriber.faults), {"signature: Message timestamp too new"})
+        self.assertEqual(server.scrape()(
+            "rollcall_subscription_events_total", subscription="dispatcher", outcome="skipped"), 6)
+
+    def test_over_kills_of_either_side_nothing_is_lost_and_order_is_kept(self):
+        choose = random.Random(SEED)
+        subscriber, server = self.begin()
+        for turn in range(KILLS):
+            for _ in range(choose.randrange(1, 6)):
+                server.write("/v1/batches", [
+                    {"responder_id": f"p-{choose.randrange(1000)}"}
+                    for _ in range(choose.randrange(1, 60))])
+                time.sleep(choose.random() * 0.3)
+            if choose.random() < 0.5:
+                server.kill()
+                server.start()
+            else:
+                subscriber.status = choose.choice((500, 503, 429))
+                time.sleep(choose.random() * 0.5)
+                subscriber.status = 200
+        wanted = self.caught_up(server, subscriber, 90)
+        self.assertEqual(subscriber.faults, [])
+        begun = subscriber.numbers[0]
+        self.assertEqual(subscriber.numbers, sorted(subscriber.numbers))
+        self.assertEqual(
+            [one for one in subscriber.numbers if one <= wanted[-1]],
+            [one for one in wanted if one >= begun])
+        self.assertEqual(begun, wanted[0])
+
+    def test_settings_that_make_no_sense_are_named(self):
+        for more, text in ((", kinds: [fish]", "kinds must hold some of"), (", max_lag: 1s", "max_lag"),
+                           (", colour: red", "colour")):
+            server = self.rollcall(
+                self.config(type("S", (), {"port": 9}), more), name=f"wrong-{len(more)}")
+            server.spawn()
+            self.assertEqual(server.reap(), 64)
+            self.assertIn(text, server.log())
+        self.assertNotIn(SECRET, json.dumps(server.log()))
