@@ -1,6 +1,6 @@
 """Events: everything that is decided, in order, as pages, by waiting, and as a stream.
 
-Source: Contract/Surfaces, E1.
+Source: Contract/Events, E1, E3.
 """
 
 import json

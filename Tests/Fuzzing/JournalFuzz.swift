@@ -53,7 +53,9 @@ enum JournalFuzz {
             .skew(source: [0x70], .seconds(31)), .clock(step: .seconds(-90)),
             .store(isFailing: true), .store(isFailing: false), .refused(count: 3),
             .policy(Policy()), .silence(.end(1)), .drill(receiver: [0x70]), .pushed(push),
-            .wake(.members([0, 1]), source: [0x70]), .turn(lateness: .seconds(9)), .stop,
+            .wake(.members([0, 1]), source: [0x70]), .turn(lateness: .seconds(9)),
+            .action(ActionReport(.reload, author: [0x70])),
+            .subscription(SubscriptionMark(name: [0x70], number: 3)), .stop,
         ]
         let all = silence.map { events + [.silence(.begin($0))] } ?? events
         let each = all.map { rows([$0]) }

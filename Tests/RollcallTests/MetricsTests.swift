@@ -529,6 +529,7 @@ private let expectedPage = #"""
     …_total{route="heartbeat",code…} 200 0, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#
     429 0, 503 0
     …_total{route="gaps",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
+    …_total{route="events",code…} 200 0, 400 0, 401 0, 403 0, 410 0, 503 0
     …_total{route="dark",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
     …_total{route="nudges",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
     …_total{route="wakes",code…} 200 0, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#
@@ -552,7 +553,7 @@ private let expectedPage = #"""
     …_count{route…} batches 1
     …_sum{route…} batches 0.000123
     …_bucket{route="inputs",le…} none
-    … 17 more like it
+    … 18 more like it
     …_bucket{route="other",le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 0, 0.0025 0, 0.005 0, \#
     0.01 0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
     …_count{route…} other 1
@@ -560,6 +561,25 @@ private let expectedPage = #"""
     # TYPE rollcall_idempotency_keys counter
     # HELP rollcall_idempotency_keys Names of requests (Idempotency-Key), by what became of them.
     …_total{outcome…} kept 0, repeated 0, other_request 0, malformed 0, forgotten 0
+    # TYPE rollcall_event_streams gauge
+    # HELP rollcall_event_streams Streams of events that are open.
+    … 0
+    # TYPE rollcall_event_streams_cut counter
+    # HELP rollcall_event_streams_cut Streams of events that were ended because their readers took nothing.
+    …_total 0
+    # TYPE rollcall_subscription_lag_seconds gauge
+    # UNIT rollcall_subscription_lag_seconds seconds
+    # HELP rollcall_subscription_lag_seconds Age of the oldest event that waits for a subscriber; \#
+    0 if none does.
+    # TYPE rollcall_subscription_events counter
+    # HELP rollcall_subscription_events Events that subscribers took, and those that were too old \#
+    to be sent.
+    # TYPE rollcall_subscription_attempts_failed counter
+    # HELP rollcall_subscription_attempts_failed Attempts to send events that the subscriber \#
+    did not take.
+    # TYPE rollcall_subscription_stopped gauge
+    # HELP rollcall_subscription_stopped 1 if the subscriber refused for good: nothing is sent \#
+    before a reload.
     # TYPE rollcall_commit_duration_seconds histogram
     # UNIT rollcall_commit_duration_seconds seconds
     # HELP rollcall_commit_duration_seconds Time that a commit of the store took.

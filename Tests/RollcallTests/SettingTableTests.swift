@@ -237,8 +237,8 @@ import Testing
                     + "6 h, if somebody else of their circles, or without circles of their region, "
                     + "is active. Dry run: nothing is sent.",
                 "A reload changes all but web.listen_address, web.metrics_listen_address, "
-                    + "storage.path, storage.size, limits.body, limits.connections, all of cluster: these "
-                    + "need a restart.",
+                    + "storage.path, storage.size, limits.body, limits.connections, limits.streams, "
+                    + "all of cluster: these need a restart.",
             ])
     }
 

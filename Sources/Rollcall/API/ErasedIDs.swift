@@ -5,8 +5,8 @@ import Synchronization
 /// The ids of those who were erased of late, in memory only: those who are told of events must forget
 /// them too. Source: E1.
 package final class ErasedIDs: Sendable {
-    /// The time for which an id is told.
-    static let toldFor = Milliseconds.seconds(600)
+    /// The time for which an id is kept.
+    static let keptFor = Milliseconds.seconds(600)
     /// Ids that are kept for that at most.
     private static let countMax = 10_000
 
@@ -20,7 +20,7 @@ package final class ErasedIDs: Sendable {
         known.withLock { known in
             known = known.filter { $0.value.until > now }
             guard known.count < Self.countMax else { return }
-            known[StableHash.of(id.span, 0..<id.count)] = (id, now + Self.toldFor.count)
+            known[StableHash.of(id.span, 0..<id.count)] = (id, now + Self.keptFor.count)
         }
     }
 

@@ -1,4 +1,3 @@
-import Glibc
 import RollcallCore
 import RollcallSupport
 
@@ -73,10 +72,7 @@ final class EventFollower {
     /// The stream is open: its head goes first.
     func begin(_ stream: HTTPStream, _ now: Int64) {
         self.stream = stream
-        // What the kernel holds for somebody who reads nothing is bounded too.
-        var room = Int32(EventReaders.unsentMax)
-        setsockopt(
-            stream.descriptor, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+        stream.bound(Int32(EventReaders.unsentMax))
         (sentAt, tookAt) = (now, now)
         bytes += stream.head
         // Whoever comes back begins here, even if nothing was decided meanwhile.
@@ -105,18 +101,9 @@ final class EventFollower {
 
     /// Sends what there is room for; false if the other side is gone.
     func send() -> Bool {
-        guard let stream else { return false }
-        while unsent > 0 {
-            let written = bytes[sent...].withUnsafeBytes {
-                Glibc.send(
-                    stream.descriptor, $0.baseAddress, $0.count,
-                    Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-            }
-            if written < 0 {
-                guard errno == EAGAIN || errno == EINTR else { return false }
-                break
-            }
-            sent += written
+        guard let stream, let written = stream.send(bytes[sent...]) else { return false }
+        sent += written
+        if written > 0 {
             tookAt = ClockReading.now().elapsed
             sentAt = tookAt
         }

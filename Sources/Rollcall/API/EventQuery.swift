@@ -26,11 +26,11 @@ struct EventCursor: Equatable, Sendable {
 
 /// The events that a question is about.
 struct EventQuery: Sendable {
-    /// Where to begin.
+    /// The place at which the answer begins.
     enum Start: Equatable, Sendable {
-        /// Where the question usually begins.
+        /// The oldest event for a page, the newest for a stream.
         case usual
-        /// With what is decided from now on.
+        /// Behind the newest event.
         case now
         case behind(EventCursor)
     }

@@ -62,7 +62,7 @@ final class Route: Sendable {
     let problems: [Int]
     let handle: Handler
 
-    /// Who reads the query of a request.
+    /// The one who reads the query of a request.
     enum QueryReader: Sendable {
         /// The route has no parameters of its own. Of a read, what else a query holds is not looked
         /// at; a write is refused for it: a misspelt `source` would switch off somebody else's switch

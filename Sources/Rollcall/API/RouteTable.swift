@@ -147,7 +147,7 @@ extension Route {
             one. With `Accept: text/event-stream` the answer is a stream without an end; it goes on \
             behind `Last-Event-ID`, and somebody who takes nothing for \
             \(EventReaders.takesWithin.count / 1000) s is cut. Of somebody erased only that is told, \
-            with their id for \(ErasedIDs.toldFor.count / 60_000) minutes.
+            with their id for \(ErasedIDs.keptFor.count / 60_000) minutes.
             """,
             query: EventQuery.parameters, answers: [200: "Events"], problems: [410]
         ) { $0.showEvents($1, $2.request, $2.answer) },

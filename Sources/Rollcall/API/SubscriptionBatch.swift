@@ -9,7 +9,7 @@ struct SubscriptionBatch {
 
     /// The events in it.
     private(set) var count = 0
-    /// When the first of them was decided; nil without any.
+    /// The instant at which the first of them was decided; nil without any.
     private(set) var firstAt: Timestamp?
     /// The number up to which all is in it, or for others, or skipped.
     private(set) var through: Int64

@@ -11,7 +11,7 @@ import RollcallSupport
 /// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the
 /// mailbox is what other threads see.
 final class SubscriptionSender: @unchecked Sendable {
-    /// What is decided within so many milliseconds is one batch.
+    /// Milliseconds within which what is decided is one batch.
     private static let gather: Int64 = 1000
     /// Milliseconds between two attempts, growing; with ±20 % by chance.
     private static let pauses: [Int64] = [1000, 2000, 4000, 8000, 15_000, 30_000, 60_000]
@@ -104,7 +104,7 @@ final class SubscriptionSender: @unchecked Sendable {
 
     private func take(_ new: SubscriptionSettings) {
         // Whoever reloads has mended something, or wants to know whether the subscriber has.
-        if isStopped || new.isOtherWay(than: settings) { notBefore = 0 }
+        if isStopped || new.isElsewhere(than: settings) { notBefore = 0 }
         isStopped = false
         settings = new
     }

@@ -3,9 +3,10 @@ import RollcallCore
 import RollcallSupport
 import Synchronization
 
-/// How those stand who are sent events, by their names in the settings. Any thread asks. Source: E2.
+/// The standing of those who are sent events, by their names in the settings. Any thread asks. Source:
+/// E2.
 package final class SubscriptionBook: Sendable {
-    /// How a subscription stands.
+    /// The state of a subscription.
     enum State: Sendable {
         /// All that was decided is sent, or is for others.
         case idle
@@ -34,7 +35,7 @@ package final class SubscriptionBook: Sendable {
     struct Standing: Sendable {
         let name: String
         var state = State.idle
-        /// When the oldest event was decided that waits for it; nil if none does.
+        /// The instant at which the oldest event was decided that waits for it; nil if none does.
         var waitingSince: Timestamp?
         /// The events that it took, and those that were skipped because they were too old.
         var sent = 0

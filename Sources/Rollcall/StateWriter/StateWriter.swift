@@ -90,7 +90,7 @@ package final class StateWriter: @unchecked Sendable {
     /// Attempts to send a push that the store ever claimed.
     var pushClaims: Int64 = 0
     let epoch: EpochFile
-    /// When the store was last found to be an older copy; nil if it never was.
+    /// The instant at which the store was last found to be an older copy; nil if it never was.
     var restoredAt: Timestamp?
     /// Says that something was decided and is committed.
     package let decided = DecisionSignal()

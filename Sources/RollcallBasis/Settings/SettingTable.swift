@@ -155,7 +155,7 @@ extension Setting {
             "open at once, 8 to 900; further ones wait", .start),
         Setting(
             "limits.streams", .integer(in: 0...10_000), \.streamsMax,
-            "streams of events open at once, beside the connections; 503 beyond", .start),
+            "streams of events at once, beside the connections", .start),
     ]
 
     private static let coverage = [
@@ -246,7 +246,7 @@ extension Setting {
             }
         ).listing(ReceiverField.entries).hiding("addresses and secrets") { $0.receivers },
         Setting(
-            "subscriptions", "who is sent events: {name, url, secret_file, kinds, region}",
+            "subscriptions", "who is sent events: {name, url, secret_file}",
             shown: { .list($0.subscriptions.map(\.shown)) },
             read: { (top, configuration) throws(ConfigurationError) in
                 configuration.subscriptions = try SubscriptionSettings.list(&top)

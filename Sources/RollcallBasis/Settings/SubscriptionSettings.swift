@@ -9,7 +9,8 @@ package struct SubscriptionSettings: Equatable, Sendable {
 
     /// Its name, by which its place among the events is kept.
     package var name = ""
-    /// Where the events go; any part of it may be secret. Empty where secrets decide nothing.
+    /// The address that the events go to; any part of it may be secret. Empty where secrets decide
+    /// nothing.
     package var url = ""
     /// The keys that messages are signed with, as of a webhook; none for unsigned ones.
     package var signingKeys: [SigningKey] = []
@@ -19,14 +20,14 @@ package struct SubscriptionSettings: Equatable, Sendable {
     package var kinds: [EventKind] = []
     /// The region that events must be about; empty for all.
     package var region: [UInt8] = []
-    /// What is older is skipped, and the subscriber is told how much.
+    /// The age beyond which an event is skipped, and the subscriber is told how many were.
     package var lagMax = Milliseconds.seconds(86_400)
 
     /// A subscription without a name.
     init() {}
 
     /// True of one whose subscriber may have mended what it refused: it is tried again.
-    package func isOtherWay(than other: SubscriptionSettings) -> Bool {
+    package func isElsewhere(than other: SubscriptionSettings) -> Bool {
         url != other.url || signingKeys != other.signingKeys || bearer != other.bearer
             || authorities != other.authorities
     }

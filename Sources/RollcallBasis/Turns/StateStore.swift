@@ -239,7 +239,8 @@ package struct StateStore {
                 && again[stored].id == row.id
             if !isSame { differences += 1 }
             stored += 1
-            engine.note(storedDecision: row.id, of: Int(row.responder) - 1)
+            let isChained = DecisionCode.isChained(row.kind)
+            engine.note(storedDecision: row.id, of: isChained ? Int(row.responder) - 1 : -1)
         }
         engine.note(storedGap: try journal.lastGap())
         // Other rules may decide otherwise: the store is right, and there is nothing to tell (J4).

@@ -1,6 +1,6 @@
-/// What somebody did to the watch, who they were and why. Source: E1.
+/// An action of somebody on the watch, with who they were and why. Source: E1.
 package struct ActionReport: Equatable, Sendable {
-    /// What was done. The raw values are stored.
+    /// The kinds of actions. The raw values are stored.
     package enum Kind: UInt8, CaseIterable, Sendable {
         /// A silence begins.
         case silence = 0
@@ -27,12 +27,12 @@ package struct ActionReport: Equatable, Sendable {
     package var number: Int64 = 0
     /// The name of what it is about: a drill's receiver; empty for none.
     package var subject: [UInt8] = []
-    /// Who says that they did it: the name that they gave, else that of their token; empty if neither
+    /// The one who says that they did it: the name that they gave, else that of their token; empty if neither
     /// is known.
     package var author: [UInt8]
     /// The name of the token that they came with; empty for none.
     package var token: [UInt8]
-    /// Why, in their words; empty for none.
+    /// The reason in their words; empty for none.
     package var comment: [UInt8] = []
 
     /// A report that `author` did something.

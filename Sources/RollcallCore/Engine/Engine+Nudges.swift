@@ -24,9 +24,9 @@ extension Engine {
     /// A push came to its end: it is counted, and a dead token is not used again (N7).
     mutating func end(_ end: PushEnd) {
         counters.nudges.note(end)
-        var told = end
-        told.token = 0
-        decisions.append(.push(at: clock.wallNow, told))
+        var bare = end
+        bare.token = 0
+        decisions.append(.push(at: clock.wallNow, bare))
         guard (0..<roster.count).contains(end.person), nudges.isDead(end) else { return }
         edit(end.person) { engine, person in
             engine.nudges.dropToken(end.token, &person, end.person)

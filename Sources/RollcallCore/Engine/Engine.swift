@@ -52,7 +52,7 @@ package struct Engine: Sendable {
     var gaps = GapBook()
     package internal(set) var alerting = Alerting()
     package internal(set) var nudges = Nudging()
-    /// How far those have come who are told of events.
+    /// The places of those who are told of events.
     package internal(set) var subscriptions = Subscriptions()
 
     var hasBegun = false

@@ -32,7 +32,7 @@ package final class InputMapping: Sendable {
         case at([Ref], InputDescription.Unit)
 
         /// True if an item says it itself.
-        var isToldByItem: Bool {
+        var isOfItem: Bool {
             if case .at = self { true } else { false }
         }
     }

@@ -138,10 +138,10 @@ extension InputReader {
         var heard = request.arrival
         if mapping.description.isForwarded || request.isForwarded {
             // The arrival is no time of the message's own.
-            let said = group.sent ?? (mapping.capture.isToldByItem ? group.newest : nil)
+            let said = group.sent ?? (mapping.capture.isOfItem ? group.newest : nil)
             // Nor does a time to come say how old a message is (F13).
-            let isTold = said.map { $0 - request.arrival <= Self.aheadMax } ?? false
-            guard request.isFresh || isTold else {
+            let isPast = said.map { $0 - request.arrival <= Self.aheadMax } ?? false
+            guard request.isFresh || isPast else {
                 // An old message, and nobody says how old (M8).
                 reading.skipped += group.items
                 return

@@ -1,4 +1,5 @@
-/// Whether somebody is known at all: that they came, left the roster, or were erased. Source: E1.
+/// A change in whether somebody is known at all: they came, left the roster, or were erased. Source:
+/// E1.
 package struct PersonReport: Equatable, Sendable {
     /// The raw values are stored.
     package enum Change: UInt8, CaseIterable, Sendable {

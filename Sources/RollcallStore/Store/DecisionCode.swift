@@ -126,6 +126,11 @@ package struct DecisionCode {
     /// True for the beginnings and ends of blind windows.
     package static func isBlindness(_ kind: UInt8) -> Bool { kind == Kind.blind.rawValue }
 
+    /// True for the kinds whose decisions about a person lead back to the one before (J7).
+    package static func isChained(_ kind: UInt8) -> Bool {
+        [.status, .gap, .nudge, .wake].contains(Kind(rawValue: kind))
+    }
+
     /// True for the kinds of which a store's ledgers are made (J4).
     package static func isOfLedger(_ kind: UInt8) -> Bool {
         [.alert, .notice, .mute, .nudge, .wake].contains(Kind(rawValue: kind))

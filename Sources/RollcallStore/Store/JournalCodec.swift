@@ -34,9 +34,9 @@ enum EventCode {
     /// A request that was done under a name.
     static let done: UInt8 = 40
     static let membership: UInt8 = 36
-    /// Who did what the event before it says.
+    /// The one who did what the event before it says.
     static let action: UInt8 = 37
-    /// How far a subscriber has come.
+    /// The place of a subscriber.
     static let subscription: UInt8 = 38
 }
 

@@ -389,22 +389,3 @@ func tcpInfo(_ descriptor: Int32) -> tcp_info? {
 /// The margin after a request's end within which bytes count as part of it; see
 /// `HTTPConnection.hasReceived`.
 private let pipeliningMargin = Duration.milliseconds(50)
-
-/// An instant of the kernel's coarse monotonic clock: a few milliseconds' resolution for a quarter
-/// of the price, on the path of every request.
-struct HTTPInstant {
-    private var milliseconds: Int64
-
-    /// The present instant.
-    static var now: HTTPInstant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
-        let seconds = Int64(time.tv_sec)
-        return HTTPInstant(milliseconds: seconds * 1000 + Int64(time.tv_nsec) / 1_000_000)
-    }
-
-    /// From this instant to another.
-    func duration(to later: HTTPInstant) -> Duration {
-        .milliseconds(later.milliseconds - milliseconds)
-    }
-}

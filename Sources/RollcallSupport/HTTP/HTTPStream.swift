@@ -1,3 +1,4 @@
+import CMicroHTTPD
 import Glibc
 
 /// An answer without an end: the head is known, the body is sent as it comes about, by whoever holds
@@ -31,6 +32,28 @@ package final class HTTPStream: Sendable {
         }
         self.descriptor = own
         self.head = head
+    }
+
+    /// Bounds what the kernel holds for a client who does not read, bytes.
+    package func bound(_ bytes: Int32) {
+        var bytes = bytes
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Sends what there is room for; returns how much that was, nil if the client is gone.
+    package func send(_ bytes: ArraySlice<UInt8>) -> Int? {
+        var count = 0
+        while count < bytes.count {
+            let written = bytes.dropFirst(count).withUnsafeBytes {
+                Glibc.send(
+                    descriptor, $0.baseAddress, $0.count,
+                    Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            }
+            if written < 0 { return errno == EAGAIN || errno == EINTR ? count : nil }
+            count += written
+        }
+        return count
     }
 
     deinit {

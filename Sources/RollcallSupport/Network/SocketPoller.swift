@@ -9,7 +9,7 @@ package final class SocketPoller: Sendable {
         let key: UInt64
         let wantsRoom: Bool
 
-        /// A socket that is told of under `key` when the other side has left, and, with `wantsRoom`,
+        /// A non-blocking socket that is told of under `key` when the other side has left, and, with `wantsRoom`,
         /// when there is room for more bytes.
         package init(_ descriptor: Int32, key: UInt64, wantsRoom: Bool) {
             (self.descriptor, self.key, self.wantsRoom) = (descriptor, key, wantsRoom)
@@ -81,7 +81,7 @@ package final class SocketPoller: Sendable {
     /// Throws away what has come; true if that was the end of it.
     private func isEnd(_ descriptor: Int32) -> Bool {
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+        let count = read(descriptor, &bytes, bytes.count)
         return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
     }
 }

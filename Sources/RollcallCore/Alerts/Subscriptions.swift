@@ -1,4 +1,4 @@
-/// How far a subscriber has come: behind which event they are told next. Source: E2.
+/// The place of a subscriber: behind which event they are told next. Source: E2.
 package struct SubscriptionMark: Equatable, Sendable {
     /// The subscription's name in the settings.
     package var name: [UInt8]
@@ -29,7 +29,7 @@ package struct SubscriptionMark: Equatable, Sendable {
     }
 }
 
-/// How far all subscribers have come. It is state of the watch, so that a restart and the next leader
+/// The places of all subscribers. They are state of the watch, so that a restart and the next leader
 /// go on where the last one was. Source: E2.
 package struct Subscriptions: Equatable, Sendable {
     /// Marks at most: as many as the settings may name, and some that they do not name any more.
