@@ -8,6 +8,8 @@ import Synchronization
 package final class SubscriptionBook: Sendable {
     /// The state of a subscription.
     enum State: Sendable {
+        /// It has not begun: what is decided until then may not be for it.
+        case starting
         /// All that was decided is sent, or is for others.
         case idle
         /// Something is on its way.
@@ -22,6 +24,7 @@ package final class SubscriptionBook: Sendable {
         /// The word in answers.
         var word: StaticString {
             switch self {
+            case .starting: "starting"
             case .idle: "idle"
             case .sending: "sending"
             case .trying: "trying"
@@ -34,7 +37,7 @@ package final class SubscriptionBook: Sendable {
     /// One of them.
     struct Standing: Sendable {
         let name: String
-        var state = State.idle
+        var state = State.starting
         /// The instant at which the oldest event was decided that waits for it; nil if none does.
         var waitingSince: Timestamp?
         /// The events that it took, and those that were skipped because they were too old.

@@ -163,6 +163,7 @@ function subscriber(one) {
   }
   if (one.state === "trying") return [flag(false, "Away"), `, ${lag}: ${one.error}`];
   if (one.state === "following") return ["the leading member sends"];
+  if (one.state === "starting") return ["starting"];
   return [one.skipped ? `${lag}; ${one.skipped} were too old and skipped` : lag];
 }
 
