@@ -106,7 +106,13 @@ package final class Server: Sendable {
         var limits = HTTPLimits()
         limits.bodyBytesMax = configuration.bodyBytesMax
         limits.connectionsMax = connectionsMax
-        guard writer.start(), reloader.start(), ping.start() else {
+        guard writer.start() else {
+            listeners.close()
+            throw .threads
+        }
+        // Before a reload can say something else.
+        senders.follow(configuration)
+        guard reloader.start(), ping.start() else {
             listeners.close()
             throw .threads
         }
@@ -117,7 +123,6 @@ package final class Server: Sendable {
         http = try Self.serve(router, at: AccessPoint(listeners.main), listeners.main, limits, log)
         watch.watch(http)
         subscriptions.follow(configuration)
-        senders.follow(configuration)
     }
 
     private static func serve(

@@ -154,6 +154,14 @@ class VerdictTests(RollcallTestCase):
         self.assertEqual(ids("region=nowhere"), [])
         self.assertEqual(ids("duty_state=ON_MISSION"), ["p1"])
         self.assertEqual(ids("duty_state=OFF_DUTY&region=north"), ["p0"])
+        # R5: those of the region first, then who is on duty; p0 is off duty, "new" was never heard.
+        instead = server.get("/v1/responders?instead_of=p7").json()
+        order = [person["responder_id"] for person in instead["responders"]]
+        self.assertEqual(sorted(order), [f"p{number}" for number in (1, 2, 3, 4, 5, 6, 8, 9)])
+        self.assertEqual((sorted(order[:2]), order[-1]), (["p8", "p9"], "p1"))
+        self.assertIsNone(instead["next"])
+        self.problem(server.get("/v1/responders?instead_of=nobody"), 404)
+        self.problem(server.get("/v1/responders?instead_of=p7&region=south"), 400)
         self.problem(server.get("/v1/responders?status=FINE"), 400)
         self.problem(server.get("/v1/responders?limit=0"), 400)
         self.problem(server.get("/v1/responders?limit=many"), 400)

@@ -6,12 +6,17 @@ Source: Contract/Events, E2.
 import json
 import os
 import random
+import re
+import socket
 import sqlite3
+import subprocess
+import sys
+import threading
 import time
 
 from cloudevents.http import from_dict
 from loopback_receivers import Receiver
-from rollcall_process import RollcallTestCase, eventually
+from rollcall_process import HERE, RollcallTestCase, eventually, read_line
 from standardwebhooks.webhooks import Webhook
 
 # Kills of either side; 200 are promised.
@@ -223,6 +228,42 @@ class SubscriptionTests(RollcallTestCase):
             [one for one in subscriber.numbers if one <= wanted[-1]],
             [one for one in wanted if one >= begun])
         self.assertEqual(begun, wanted[0])
+
+    def test_the_dispatcher_of_the_page_reassigns_an_incident_and_loses_none(self):
+        page = os.path.join(HERE, "../../Sources/Rollcall/Rollcall.docc/Events.md")
+        with open(page, encoding="utf-8") as file:
+            code = re.search(r"```python\n(# dispatcher.py.*?)```", file.read(), re.DOTALL).group(1)
+        self.assertLessEqual(sum(1 for line in code.splitlines() if line.strip()), 45)
+        path = os.path.join(self.directory, "dispatcher.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(code)
+        # Its port must be known before the server is, and the server's before it is asked.
+        free = socket.create_server(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        server = self.serve(
+            self.config(type("S", (), {"port": port}), ", kinds: [status]")
+            + "liveness: {on_duty: {expected: 1s, degraded_after: 2s, offline_after: 3s}}\n")
+        dispatcher = subprocess.Popen(
+            [sys.executable, path], stdout=subprocess.PIPE, text=True, env={
+                **os.environ, "ROLLCALL_URL": f"http://127.0.0.1:{server.port}", "SECRET": SECRET,
+                "PORT": str(port), "INCIDENTS": json.dumps({"fire-1": "a", "flood-2": "far"})})
+        self.addCleanup(dispatcher.wait, 10)
+        self.addCleanup(dispatcher.kill)
+        self.addCleanup(dispatcher.stdout.close)
+        self.assertEqual(read_line(dispatcher.stdout.buffer, 10), f"listening on {port}\n")
+        said = []
+        deadline = time.monotonic() + 30
+        reader = threading.Thread(
+            target=lambda: said.append(dispatcher.stdout.buffer.readline().decode()), daemon=True)
+        reader.start()
+        server.write("/v1/batches", [{"responder_id": "a", "region": "north"}])
+        while not said and time.monotonic() < deadline:
+            server.write("/v1/batches", [
+                {"responder_id": "far", "region": "south"}, {"responder_id": "b", "region": "south"},
+                {"responder_id": "near", "region": "north"}])
+            time.sleep(0.4)
+        self.assertEqual(said, ["fire-1: a is OFFLINE, near goes\n"])
 
     def test_settings_that_make_no_sense_are_named(self):
         for more, text in ((", kinds: [fish]", "kinds must hold some of"), (", max_lag: 1s", "max_lag"),

@@ -39,12 +39,15 @@ final class EventFollower {
         return question.isStream ? stream != nil && unsent < EventReaders.unsentMax : count == 0
     }
 
-    /// Takes what they asked for of a page that begins where they are.
-    func take(_ page: EventPage) {
+    /// Takes what they asked for of a page that begins where they are, and for which there is room. All
+    /// up to number `newest` was committed before it was read.
+    func take(_ page: EventPage, newest: Int64) {
         pages += 1
         for event in page.events where question.query.matches(event) {
             if question.isStream {
+                guard unsent < EventReaders.unsentMax else { return }
                 frame(event)
+                after = event.number
             } else {
                 // Of a page whose rest does not fit the rest is the next one.
                 guard count < question.query.limit else { return }
@@ -54,7 +57,7 @@ final class EventFollower {
                 after = event.number
             }
         }
-        after = page.through
+        after = page.isEnd ? max(page.through, newest) : page.through
     }
 
     /// Answers with the page.
@@ -72,7 +75,8 @@ final class EventFollower {
     /// The stream is open: its head goes first.
     func begin(_ stream: HTTPStream, _ now: Int64) {
         self.stream = stream
-        stream.bound(Int32(EventReaders.unsentMax))
+        stream.bound(
+            Int32(EventReaders.unsentMax), patience: Int32(EventReaders.takesWithin.count))
         (sentAt, tookAt) = (now, now)
         bytes += stream.head
         // Whoever comes back begins here, even if nothing was decided meanwhile.
@@ -103,6 +107,11 @@ final class EventFollower {
     func send() -> Bool {
         guard let stream, let written = stream.send(bytes[sent...]) else { return false }
         sent += written
+        // What was sent is given back also by somebody who is always a little behind.
+        if sent >= EventReaders.unsentMax {
+            bytes.removeFirst(sent)
+            sent = 0
+        }
         if written > 0 {
             tookAt = ClockReading.now().elapsed
             sentAt = tookAt

@@ -51,6 +51,8 @@ final class EventReaders: @unchecked Sendable {
     private let streamsMax: Int
     private let messages = Mailbox<Message>()
     private let poller: SocketPoller?
+    /// True while somebody reads: else nobody is woken for what is decided.
+    private let hasReaders = Atomic(false)
     /// As the state writer knows us; set before any other thread does.
     private var listener = 0
     private let erasedIDs: ErasedIDs
@@ -82,7 +84,10 @@ final class EventReaders: @unchecked Sendable {
             isRunning.withLock { $0 = false }
             return
         }
-        listener = writer.decided.follow { [weak self] in self?.poller?.wake() }
+        listener = writer.decided.follow { [weak self] in
+            guard let self, hasReaders.load(ordering: .sequentiallyConsistent) else { return }
+            poller?.wake()
+        }
     }
 
     /// Ends all streams, answers who waits, and ends the thread.
@@ -123,6 +128,7 @@ final class EventReaders: @unchecked Sendable {
             newest = max(newest, writer.decided.newest)
             hasMore = serve(now)
             tend(now)
+            hasReaders.store(!readers.isEmpty, ordering: .sequentiallyConsistent)
         }
         for key in readers.keys.sorted() { end(key) }
     }
@@ -175,11 +181,18 @@ final class EventReaders: @unchecked Sendable {
             }
             start = cursor.number
         }
+        // Settings may have changed since it was let in.
+        access = accessPolicy.rules.access
+        guard access.isOpen || isLetIn(question.token) else {
+            return question.answer(
+                .problem(401, "Unauthorized", detail: "the token is not known any more"))
+        }
         let key = nextKey
         nextKey += 1
         readers[key] = EventFollower(
             question, key: key, after: start,
             until: now + Int64(question.query.wait) * 1000)
+        hasReaders.store(true, ordering: .sequentiallyConsistent)
         guard question.isStream else { return }
         stats.open.add(1, ordering: .relaxed)
         var response = HTTPResponse(
@@ -226,7 +239,14 @@ final class EventReaders: @unchecked Sendable {
             } else {
                 guard pages.count < Self.pagesARound else { return true }
                 do throws(StoreError) {
-                    let work = HistoryWork(try opened(now), writer: writer)
+                    let store = try opened(now)
+                    let kept = try store.decisionsKept()
+                    guard !kept.isCut || reader.after >= kept.oldest - 1 else {
+                        // What it has not read is cut meanwhile: it is not to miss that.
+                        overtake(reader, kept)
+                        continue
+                    }
+                    let work = HistoryWork(store, writer: writer)
                     guard
                         let read = try EventPage(
                             behind: reader.after, epoch: reader.question.epoch, work,
@@ -239,18 +259,29 @@ final class EventReaders: @unchecked Sendable {
                     page = read
                     pages[reader.after] = read
                 } catch {
+                    // It is theirs: what others read may be whole. A stream's client comes back, and
+                    // hears of it.
                     let answer = failed(error)
-                    for reader in readers.values where !reader.question.isStream {
+                    if reader.question.isStream {
+                        end(reader.key)
+                    } else {
                         reader.question.answer(answer)
                         readers[reader.key] = nil
                     }
-                    return false
+                    return true
                 }
             }
-            reader.take(page)
+            reader.take(page, newest: newest)
             if reader.question.isStream { flush(reader) } else { settle(reader, page, now) }
         }
         return readers.values.contains { $0.wants(newest) }
+    }
+
+    private func overtake(_ reader: EventFollower, _ kept: DecisionsKept) {
+        if reader.question.isStream { return end(reader.key) }
+        let oldest = EventCursor(epoch: reader.question.epoch, number: kept.oldest - 1)
+        reader.question.answer(Self.gone(oldest))
+        readers[reader.key] = nil
     }
 
     private func unavailable(_ reason: String) {
@@ -292,7 +323,8 @@ final class EventReaders: @unchecked Sendable {
         access = rules.access
         for reader in readers.values.sorted(by: { $0.key < $1.key }) {
             guard reader.question.isStream else {
-                if reader.until <= now { settle(reader, nil, now) }
+                // There may be something for them that nobody has read yet.
+                if reader.until <= now, !reader.wants(newest) { settle(reader, nil, now) }
                 continue
             }
             if isOther, !access.isOpen, !isLetIn(reader.question.token) {

@@ -14,6 +14,9 @@ extension Router {
     // MARK: - People
 
     func listResponders(_ filter: ResponderQuery, _ answer: @escaping Answer) {
+        if let missing = filter.insteadOf {
+            return listReplacements(of: missing, limit: filter.limit, answer)
+        }
         writer.ask { view in answer(Self.list(filter, view.engine), InputStats()) }
     }
 
@@ -103,6 +106,8 @@ struct ResponderQuery: Sendable {
     var region: [UInt8]?
     var duty: DutyState?
     var after: [UInt8]?
+    /// The person who is to be replaced, as they cannot be reached.
+    var insteadOf: [UInt8]?
     var limit = Router.limitStandard
 
     static let parameters = Parameters(
@@ -123,5 +128,17 @@ struct ResponderQuery: Sendable {
                 into: \.after),
             .limit(
                 "People in the answer at most.", standard: Router.limitStandard, into: \.limit),
-        ])
+            .text(
+                "instead_of",
+                """
+                Who can be reached instead of this person: of the same region or a circle of theirs \
+                first, then who is ON_DUTY, then whose location is the newest. Goes with `limit` alone.
+                """, OpenAPI.schema("Name"), into: \.insteadOf),
+        ]
+    ) { (query, names) throws(ParameterError) in
+        if query.insteadOf != nil, names.contains(where: { !["instead_of", "limit"].contains($0) })
+        {
+            throw ParameterError(detail: "instead_of: goes with limit alone")
+        }
+    }
 }

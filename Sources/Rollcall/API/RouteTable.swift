@@ -104,7 +104,7 @@ extension Route {
             answer, so that one may be empty and have a `next`. A parameter that is not known here \
             is a 400.
             """,
-            query: ResponderQuery.parameters, answers: [200: "ResponderList"]
+            query: ResponderQuery.parameters, answers: [200: "ResponderList"], problems: [404]
         ) { $0.listResponders($1, $2.answer) },
         Route(
             .get, .responder, "getResponder", .responders, .read, .answers, "One person",

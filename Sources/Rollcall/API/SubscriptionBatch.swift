@@ -19,6 +19,8 @@ struct SubscriptionBatch {
     private let epoch: UInt64
     private let after: Int64
     private var bytes: [UInt8] = []
+    /// True if some of what is skipped was cut.
+    private var isCut = false
     /// The numbers of the first and the last event that is skipped.
     private var skippedRange: (first: Int64, last: Int64)?
 
@@ -51,6 +53,7 @@ struct SubscriptionBatch {
     /// Goes on behind number `oldest`: what was before it is gone, and nobody knows how much it was.
     mutating func jump(to oldest: Int64) {
         skippedRange = (skippedRange?.first ?? after + 1, oldest)
+        isCut = true
         through = oldest
     }
 
@@ -92,7 +95,7 @@ struct SubscriptionBatch {
             let first = EventCursor(epoch: epoch, number: skippedRange.first).text
             let last = EventCursor(epoch: epoch, number: skippedRange.last).text
             notice.begin("skipped", id: "skipped-\(skippedRange.first)-\(last)", at: now)
-            let count = skipped > 0 ? "\(skipped)" : "null"
+            let count = isCut ? "null" : "\(skipped)"
             notice.bytes += Array(
                 ",\"data\":{\"events\":\(count),\"first\":\"\(first)\",\"last\":\"\(last)\"}}".utf8)
             whole += notice.bytes

@@ -1,8 +1,10 @@
+import Glibc
 import Logging
 import RollcallBasis
 import RollcallCore
 import RollcallStore
 import RollcallSupport
+import Synchronization
 
 /// Sends one subscriber what is decided, in order and at least once, on a thread of its own. How far they
 /// have come is an event of the watch, committed after their 2xx: a kill in between sends the same again,
@@ -17,6 +19,8 @@ final class SubscriptionSender: @unchecked Sendable {
     private static let pauses: [Int64] = [1000, 2000, 4000, 8000, 15_000, 30_000, 60_000]
     /// Milliseconds between two looks at whether we lead by now, or the store can be read again.
     private static let lookEvery: Int64 = 1000
+    /// Milliseconds between two looks at a store that cannot be read.
+    private static let unreadableWait: Int64 = 10_000
     /// Milliseconds of sleep without anything to do.
     private static let idleWait: Int64 = 60_000
     /// Events for others behind which the place is kept all the same.
@@ -54,7 +58,13 @@ final class SubscriptionSender: @unchecked Sendable {
     private var epoch: UInt64 = 0
     /// The place that the watch keeps.
     private var kept: Int64 = 0
+    /// True after a place that could not be kept: it is kept before anything else is sent.
+    private var owesPlace = false
     private var isStopped = false
+    /// True while the store cannot be read.
+    private var isUnreadable = false
+    /// True from `close` on.
+    private let isOver = Atomic(false)
     private var failures = 0
     /// The instant of the machine's clock before which nothing is tried.
     private var notBefore: Int64 = 0
@@ -81,7 +91,10 @@ final class SubscriptionSender: @unchecked Sendable {
     func follow(_ settings: SubscriptionSettings) { mailbox.put(.follow(settings)) }
 
     /// Ends the thread after what it is at, and does not wait for that.
-    func close() { mailbox.put(.close) }
+    func close() {
+        isOver.store(true, ordering: .sequentiallyConsistent)
+        mailbox.put(.close)
+    }
 
     // MARK: - The thread
 
@@ -115,6 +128,7 @@ final class SubscriptionSender: @unchecked Sendable {
         guard !present.isFollowing else {
             // Whoever leads goes on; we begin where they are, once we do.
             place = nil
+            owesPlace = false
             book.change(name) { $0.state = .following }
             return Self.lookEvery
         }
@@ -124,18 +138,29 @@ final class SubscriptionSender: @unchecked Sendable {
             if present.epoch != epoch { place = nil }
             epoch = present.epoch
             guard let begin = place ?? present.mark else {
-                // From the head on.
-                return keep(kept.newest) ? 0 : Self.lookEvery
+                // From the head on, also where all of it is cut.
+                return keep(max(kept.newest, writer.decided.newest)) ? 0 : Self.lookEvery
             }
             if place == nil { self.kept = present.mark ?? begin }
             place = begin
+            // What was taken is not sent again because the store did not take the place.
+            if owesPlace, !keep(begin) { return Self.lookEvery }
             return try step(from: begin, kept, present, reader)
         } catch {
             store = nil
-            writer.log.warning(
-                "events cannot be read for a subscription",
-                metadata: ["subscription": "\(name)", "error": "\(error)"])
-            return Self.lookEvery
+            let text = "events cannot be read: \(error)"
+            book.change(name) { standing in
+                standing.state = .trying
+                standing.error = text
+                standing.waitingSince = standing.waitingSince ?? present.now
+            }
+            if !isUnreadable {
+                writer.log.error(
+                    "events cannot be read for a subscription",
+                    metadata: ["subscription": "\(name)", "error": "\(error)"])
+            }
+            isUnreadable = true
+            return Self.unreadableWait
         }
     }
 
@@ -155,9 +180,11 @@ final class SubscriptionSender: @unchecked Sendable {
             batch.take(page, for: settings, from: oldest)
             isEnd = page.isEnd
         }
+        isUnreadable = false
         guard let body = batch.body(now: present.now) else {
             place = batch.through
             book.change(name) { standing in
+                standing.error = nil
                 standing.state = .idle
                 standing.waitingSince = nil
             }
@@ -169,7 +196,10 @@ final class SubscriptionSender: @unchecked Sendable {
             if case .idle = standing.state { standing.state = .sending }
         }
         let age = batch.firstAt.map { (present.now - $0).count } ?? Self.gather
-        if !batch.isFull, isEnd, age < Self.gather { return max(10, Self.gather - age) }
+        // The wall may have been set back since.
+        if !batch.isFull, isEnd, (0..<Self.gather).contains(age) {
+            return max(10, Self.gather - age)
+        }
         return send(batch, body, at: present.now)
     }
 
@@ -177,7 +207,8 @@ final class SubscriptionSender: @unchecked Sendable {
         let result = caller.send(body, id: batch.id(of: body), to: settings, now: now)
         switch result.kind {
         case .delivered:
-            guard keep(batch.through) else { return Self.lookEvery }
+            owesPlace = !keep(batch.through)
+            place = batch.through
             if failures > 0 {
                 writer.log.info(
                     "a subscriber takes events again", metadata: ["subscription": "\(name)"])
@@ -253,24 +284,36 @@ final class SubscriptionSender: @unchecked Sendable {
     private func keep(_ number: Int64) -> Bool {
         let answers = Mailbox<Bool>()
         let mark = SubscriptionMark(name: Array(name.utf8), number: number)
+        // Whom the settings do not name any more is forgotten, and stays so.
+        if isOver.load(ordering: .sequentiallyConsistent) { return false }
         writer.write(.subscription(mark)) { outcome in
-            if case .committed = outcome { answers.put(true) } else { answers.put(false) }
+            if case .committed(let receipt) = outcome {
+                answers.put(receipt.accepted > 0)
+            } else {
+                answers.put(false)
+            }
         }
         guard answers.takeAll(waiting: Self.writerPatience).first == true else { return false }
         (place, kept) = (number, number)
+        owesPlace = false
         return true
     }
 }
 
 /// Those to whom events are sent: a sender for each, as the settings have them. Source: E2.
-///
-/// `@unchecked Sendable` is true because `follow` and `close` are called by one thread at a time: before
-/// the server serves, by the reloader's, and at the end.
-package final class SubscriptionSenders: @unchecked Sendable {
+package final class SubscriptionSenders: Sendable {
+    /// Seconds between two tries to forget who is not named any more.
+    private static let forgetEvery: UInt32 = 5
+
+    private struct State {
+        var senders: [(name: String, sender: SubscriptionSender)] = []
+        var isClosed = false
+    }
+
     private let writer: StateWriter
     private let book: SubscriptionBook
     private let erasedIDs: ErasedIDs
-    private var senders: [(name: String, sender: SubscriptionSender)] = []
+    private let state = Mutex(State())
 
     /// No subscriptions yet.
     package init(writer: StateWriter, edge: EdgeStats, erasedIDs: ErasedIDs) {
@@ -283,36 +326,60 @@ package final class SubscriptionSenders: @unchecked Sendable {
     /// forgotten: if it comes back it begins anew.
     package func follow(_ configuration: Configuration) {
         let wanted = configuration.subscriptions
-        book.follow(wanted.map(\.name))
-        for (name, sender) in senders where !wanted.contains(where: { $0.name == name }) {
-            sender.close()
-        }
-        senders = wanted.compactMap { settings in
-            if let known = senders.first(where: { $0.name == settings.name }) {
-                known.sender.follow(settings)
-                return known
+        state.withLock { state in
+            if state.isClosed { return }
+            book.follow(wanted.map(\.name))
+            for (name, sender) in state.senders where !wanted.contains(where: { $0.name == name }) {
+                sender.close()
             }
-            let sender = SubscriptionSender(
-                settings, writer: writer, book: book, erasedIDs: erasedIDs)
-            guard sender.start() else {
-                writer.log.error(
-                    "the system has no thread left: nothing is sent to a subscription",
-                    metadata: ["subscription": "\(settings.name)"])
-                return nil
+            state.senders = wanted.compactMap { settings in
+                if let known = state.senders.first(where: { $0.name == settings.name }) {
+                    known.sender.follow(settings)
+                    return known
+                }
+                return start(settings).map { (settings.name, $0) }
             }
-            return (settings.name, sender)
         }
-        let names = wanted.map { Array($0.name.utf8) }
-        writer.ask { [writer] view in
+        forget()
+    }
+
+    private func start(_ settings: SubscriptionSettings) -> SubscriptionSender? {
+        let sender = SubscriptionSender(
+            settings, writer: writer, book: book, erasedIDs: erasedIDs)
+        if sender.start() { return sender }
+        writer.log.error(
+            "the system has no thread left: nothing is sent to a subscription",
+            metadata: ["subscription": "\(settings.name)"])
+        return nil
+    }
+
+    /// Forgets the places of whom the settings do not name. A member that follows tries again: it may
+    /// lead by then.
+    private func forget() {
+        writer.ask { [self] view in
+            let names = state.withLock { $0.senders.map { Array($0.name.utf8) } }
             for name in view.engine.subscriptions.names where !names.contains(name) {
-                writer.write(.subscription(SubscriptionMark(name: name, number: -1))) { _ in }
+                writer.write(.subscription(SubscriptionMark(name: name, number: -1))) {
+                    [self] outcome in
+                    if case .unavailable = outcome { forgetLater() }
+                }
             }
+        }
+    }
+
+    private func forgetLater() {
+        _ = DetachedThread.start { [self] in
+            sleep(Self.forgetEvery)
+            if !state.withLock({ $0.isClosed }) { forget() }
         }
     }
 
     /// Ends all, and does not wait for that.
     package func close() {
-        for (_, sender) in senders { sender.close() }
-        senders = []
+        state.withLock { state in
+            state.isClosed = true
+            for (_, sender) in state.senders { sender.close() }
+            state.senders = []
+        }
     }
 }

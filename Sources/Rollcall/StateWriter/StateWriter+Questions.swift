@@ -22,10 +22,11 @@ extension StateWriter {
     }
 
     /// The epoch of events' cursors (E1): all members of a watch have the same, as their decisions
-    /// have the same numbers; a store that is an older copy of itself has another from then on.
+    /// have the same numbers. A store that is an older copy of itself has another from then on, and so
+    /// has a watch that goes on with another log (S11).
     private var eventEpoch: UInt64 {
-        guard seat == nil, let restoredAt else { return store.number }
-        return store.number ^ UInt64(bitPattern: restoredAt.milliseconds) &* 0x9E37_79B9_7F4A_7C15
+        let restored = restoredAt.map { UInt64(bitPattern: $0.milliseconds) } ?? 0
+        return store.number ^ (seat?.member.log ?? restored) &* 0x9E37_79B9_7F4A_7C15
     }
 
     /// Asks what becomes of a notice; `reply` is called once it has come to its end everywhere, or

@@ -46,8 +46,9 @@ package struct Subscriptions: Equatable, Sendable {
     /// The names of all.
     package var names: [[UInt8]] { marks.map(\.name) }
 
-    /// Takes a mark: what is behind it is told. No subscription goes back.
-    mutating func take(_ mark: SubscriptionMark) {
+    /// Takes a mark: what is behind it is told. No subscription goes back. False if there is no room.
+    @discardableResult
+    mutating func take(_ mark: SubscriptionMark) -> Bool {
         let place = marks.firstIndex { !$0.name.lexicographicallyPrecedes(mark.name) }
         if let place, marks[place].name == mark.name {
             if mark.number < 0 {
@@ -57,7 +58,10 @@ package struct Subscriptions: Equatable, Sendable {
             }
         } else if mark.number >= 0, marks.count < Self.countMax {
             marks.insert(mark, at: place ?? marks.count)
+        } else {
+            return mark.number < 0
         }
+        return true
     }
 
     mutating func code(_ archive: inout Archive) {

@@ -244,7 +244,7 @@ package struct Engine: Sendable {
         case .done(let request):
             receipt.isKeyKept = true
             receipt.keysForgotten = requestKeys.keep(request, at: clock.now)
-        case .subscription(let mark): subscriptions.take(mark)
+        case .subscription(let mark): receipt.accepted = subscriptions.take(mark) ? 1 : 0
         case .action(let report): decisions.append(.action(at: clock.wallNow, report))
         case .turn, .stop: break
         }

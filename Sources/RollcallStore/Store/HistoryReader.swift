@@ -69,7 +69,7 @@ package final class HistoryReader {
     private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gapsAfter, gap: Statement
     private let darkOfDay, dark, turn, lastTurn, blind, nobodys, alerts: Statement
     private let nudgesBefore, nudgesFrom: Statement
-    private let after, oldest, newest, firstTurn: Statement
+    private let after, oldest, newest, firstRow: Statement
 
     /// Opens the store at `path`, which a `Journal` has made. Throws `StoreError` if it cannot be
     /// opened or is damaged.
@@ -142,7 +142,8 @@ package final class HistoryReader {
         after = try prepare("\(select: .decisions) WHERE id > :id ORDER BY id")
         oldest = try prepare("SELECT min(id) FROM decisions")
         newest = try prepare("SELECT max(id) FROM decisions")
-        firstTurn = try prepare("SELECT min(number) FROM turns")
+        // Rows are cut first, and never for another reason.
+        firstRow = try prepare("SELECT min(id) FROM journal")
     }
 
     // MARK: - Gaps
@@ -285,7 +286,7 @@ package final class HistoryReader {
     /// The numbers of the decisions that the store keeps. Throws `StoreError` if it cannot be read.
     package func decisionsKept() throws(StoreError) -> DecisionsKept {
         DecisionsKept(
-            oldest: try oldest.one(), newest: try newest.one(), isCut: try firstTurn.one() > 1)
+            oldest: try oldest.one(), newest: try newest.one(), isCut: try firstRow.one() > 1)
     }
 
     /// Reads all decisions behind `id`, the oldest first, and moves it on; true once there are no

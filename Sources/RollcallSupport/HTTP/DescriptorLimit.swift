@@ -40,13 +40,16 @@ package enum DescriptorLimit {
         return granted
     }
 
+    /// The number that readers of events and subscriptions may need: files of the store, and sockets.
+    private static let senders = 112
+
     /// Returns how many streams can be open beside so many connections if `wanted` are asked for.
     package static func streams(
         _ wanted: Int, connections: Int, hasProbes: Bool, log: Logger
     ) -> Int {
         guard let current else { return wanted }
         let probes = hasProbes ? HTTPLimits.probes.connectionsMax : 0
-        let granted = max(0, min(wanted, current - reserve - probes - connections))
+        let granted = max(0, min(wanted, current - reserve - senders - probes - connections))
         if granted < wanted {
             log.warning(
                 "fewer streams than limits.streams: too few descriptors (ulimit -n, LimitNOFILE)",

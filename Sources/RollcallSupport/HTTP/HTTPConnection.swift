@@ -233,7 +233,10 @@ final class HTTPConnection: @unchecked Sendable {
         // The request may be over, and `stop` be waiting for the last one, before
         // MHD_resume_connection has returned: it must not free the daemon under this call.
         traffic.pending.add(1, ordering: .sequentiallyConsistent)
-        if isAhead || HalfClosed.isEnd(descriptor) { return answerPast(response) }
+        if isAhead || HalfClosed.isEnd(descriptor) {
+            // Who has closed their direction, or sends a body with it, gets no stream.
+            return answerPast(response.stream == nil ? response : HTTPTraffic.noStream)
+        }
         resume()
     }
 

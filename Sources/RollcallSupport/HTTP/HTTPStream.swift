@@ -34,11 +34,16 @@ package final class HTTPStream: Sendable {
         self.head = head
     }
 
-    /// Bounds what the kernel holds for a client who does not read, bytes.
-    package func bound(_ bytes: Int32) {
-        var bytes = bytes
-        setsockopt(
-            descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    /// Bounds what the kernel holds for a client who does not read, bytes, and the milliseconds for
+    /// which it waits for one who has vanished without a word.
+    package func bound(_ bytes: Int32, patience: Int32) {
+        set(SO_SNDBUF, SOL_SOCKET, bytes)
+        set(TCP_USER_TIMEOUT, Int32(IPPROTO_TCP), patience)
+    }
+
+    private func set(_ option: Int32, _ level: Int32, _ value: Int32) {
+        var value = value
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// Sends what there is room for; returns how much that was, nil if the client is gone.

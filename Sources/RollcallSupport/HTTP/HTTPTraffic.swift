@@ -255,6 +255,11 @@ final class HTTPTraffic: @unchecked Sendable {
             headers: [("Connection", "close")])
     }
 
+    /// The answer to whoever asks for a stream and cannot have one.
+    static let noStream = HTTPResponse.problem(
+        400, "Bad Request", detail: "A stream needs a connection that is open in both directions.",
+        headers: [("Connection", "close")])
+
     private var unavailable: HTTPResponse {
         .problem(
             503, "Service Unavailable", detail: "Too much is waiting. Send it again.",

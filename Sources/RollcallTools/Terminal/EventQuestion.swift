@@ -149,11 +149,8 @@ package struct EventQuestion {
     // MARK: - Lines
 
     private func line(_ event: JSONTree, _ style: ConsoleStyle) -> String {
-        if options.isJSON {
-            var bytes: [UInt8] = []
-            event.append(to: &bytes)
-            return String(decoding: bytes, as: UTF8.self)
-        }
+        // One behind the other, each with its line's end from who prints it.
+        if options.isJSON { return String(event.printed.dropLast()) }
         return EventLineText(event).text(style)
     }
 }
@@ -176,7 +173,10 @@ struct EventLineText {
     }
 
     private func words(_ kind: String) -> String {
-        func word(_ name: String) -> String? { event[name]?.shown }
+        func word(_ name: String) -> String? {
+            guard let value = event[name] else { return nil }
+            return value.shown ?? String(value.printed.dropLast())
+        }
         func list(_ names: String...) -> String {
             names.compactMap { name in word(name).map { "\(name) \($0)" } }.joined(separator: ", ")
         }
