@@ -75,8 +75,9 @@ final class EventFollower {
     /// The stream is open: its head goes first.
     func begin(_ stream: HTTPStream, _ now: Int64) {
         self.stream = stream
+        // Later than we look ourselves: the kernel is for those who vanish with nothing unsent.
         stream.bound(
-            Int32(EventReaders.unsentMax), patience: Int32(EventReaders.takesWithin.count))
+            Int32(EventReaders.unsentMax), patience: Int32(2 * EventReaders.takesWithin.count))
         (sentAt, tookAt) = (now, now)
         bytes += stream.head
         // Whoever comes back begins here, even if nothing was decided meanwhile.
