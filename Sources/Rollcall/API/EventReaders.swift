@@ -16,6 +16,8 @@ final class EventReaders: @unchecked Sendable {
     static let unsentMax = 64 << 10
     /// A stream that takes nothing of what waits for it for so long is cut.
     static let takesWithin = Milliseconds.seconds(30)
+    /// A stream whose client has not left meanwhile begins sooner.
+    private static let beginsWithin = Milliseconds(2000)
     /// A stream hears something at least so often.
     static let commentEvery = Milliseconds.seconds(15)
     /// Pages read for one page's answer at most, if a filter leaves nothing of them.
@@ -191,7 +193,7 @@ final class EventReaders: @unchecked Sendable {
         nextKey += 1
         readers[key] = EventFollower(
             question, key: key, after: start,
-            until: now + Int64(question.query.wait) * 1000)
+            until: question.isStream ? now : now + Int64(question.query.wait) * 1000)
         hasReaders.store(true, ordering: .sequentiallyConsistent)
         guard question.isStream else { return }
         stats.open.add(1, ordering: .relaxed)
@@ -331,7 +333,7 @@ final class EventReaders: @unchecked Sendable {
                 end(reader.key)
             } else if reader.stream == nil {
                 // Whoever left before it began is never heard of again.
-                if reader.until + Self.takesWithin.count <= now { end(reader.key) }
+                if reader.until + Self.beginsWithin.count <= now { end(reader.key) }
             } else if reader.isStuck(at: now) {
                 stats.cut.add(1, ordering: .relaxed)
                 end(reader.key)

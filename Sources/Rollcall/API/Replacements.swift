@@ -3,7 +3,7 @@ import RollcallSupport
 
 /// The people who can be reached instead of somebody, the best first. Source: R5.
 struct Replacements {
-    /// What is compared of two of them.
+    /// The facts that are compared of two of them.
     private struct Rank: Comparable {
         /// False for the same region, or a circle that both are in.
         let isFar: Bool
