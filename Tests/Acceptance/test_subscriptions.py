@@ -128,6 +128,18 @@ class SubscriptionTests(RollcallTestCase):
             "rollcall_subscription_events_total", subscription="dispatcher", outcome="sent"), 750)
         self.assertEqual(scrape("rollcall_subscription_lag_seconds", subscription="dispatcher"), 0)
 
+    def test_what_is_decided_right_after_a_reload_comes_to_whom_it_added(self):
+        subscriber = Subscriber(self)
+        server = self.serve("subscriptions: []\n")
+        for place in range(10):
+            server.configure(self.config(subscriber).replace("dispatcher", f"d-{place}"))
+            self.assertEqual(server.post("/-/reload", b"").status, 200)
+            server.write("/v1/batches", [{"responder_id": f"p-{place}"}])
+            eventually(
+                lambda: f"p-{place}" in {one.get("subject") for one in subscriber.events}, 5,
+                f"what was decided after reload {place}")
+        self.assertEqual(subscriber.faults, [])
+
     def test_filters_leave_out_and_hold_nothing_up(self):
         subscriber, server = self.begin(", kinds: [status], region: north")
         server.write("/v1/batches", [

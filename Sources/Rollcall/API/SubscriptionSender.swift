@@ -56,6 +56,9 @@ final class SubscriptionSender: @unchecked Sendable {
     /// The number behind which the next batch begins; nil before the watch was asked.
     private var place: Int64?
     private var epoch: UInt64 = 0
+    /// The newest decision when the settings named the subscriber, before a reload was answered; -1 if
+    /// that is not known, or of the past: another member led since.
+    private let head = Atomic<Int64>(-1)
     /// The place that the watch keeps.
     private var kept: Int64 = 0
     /// True after a place that could not be kept: it is kept before anything else is sent.
@@ -82,6 +85,9 @@ final class SubscriptionSender: @unchecked Sendable {
         self.writer = writer
         self.book = book
         caller = SubscriptionCaller(permit: writer.endpoints.permit)
+        writer.ask { [self] view in
+            head.store(view.engine.newestDecision, ordering: .releasing)
+        }
     }
 
     /// Starts the thread; false if the system has none left.
@@ -129,6 +135,7 @@ final class SubscriptionSender: @unchecked Sendable {
             // Whoever leads goes on; we begin where they are, once we do.
             place = nil
             owesPlace = false
+            head.store(-1, ordering: .relaxed)
             book.change(name) { $0.state = .following }
             return Self.lookEvery
         }
@@ -139,7 +146,9 @@ final class SubscriptionSender: @unchecked Sendable {
             epoch = present.epoch
             guard let begin = place ?? present.mark else {
                 // From the head on, also where all of it is cut.
-                return keep(max(kept.newest, writer.decided.newest)) ? 0 : Self.lookEvery
+                let named = head.load(ordering: .acquiring)
+                let begin = named >= 0 ? named : max(kept.newest, writer.decided.newest)
+                return keep(begin) ? 0 : Self.lookEvery
             }
             if place == nil { self.kept = present.mark ?? begin }
             place = begin

@@ -29,6 +29,8 @@ package struct Engine: Sendable {
     package var journalRows: Int { Int(nextRow - 1) }
     /// The number that the next stored decision gets.
     var nextDecision: Int64 = 1
+    /// The number of the newest stored decision; 0 before the first.
+    package var newestDecision: Int64 { nextDecision - 1 }
     /// The decisions that the driver has not taken yet.
     package var decisions: [Decision] = []
     /// True to decide about updates aloud; for `replay --updates`.
