@@ -7,7 +7,6 @@ import json
 import os
 import random
 import socket
-import sqlite3
 import threading
 import time
 
@@ -68,17 +67,6 @@ class Stream:
 
     def close(self):
         self.socket.close()
-
-
-def stored(server):
-    """How many decisions of the kinds that are events the store holds."""
-    store = sqlite3.connect(f"file:{server.store}?mode=ro", uri=True, timeout=5)
-    try:
-        # 5, 6 and 9 are what a message holds, why somebody is not told, and clocks of sources.
-        return [row[0] for row in store.execute(
-            "SELECT id FROM decisions WHERE kind NOT IN (5, 6, 9) ORDER BY id")]
-    finally:
-        store.close()
 
 
 def number(event):
@@ -396,13 +384,13 @@ receivers: [{{name: hook, webhook: {{url: 'http://127.0.0.1:9/'}}}}]
                 time.sleep(choose.random() * 0.02)
             server.kill()
             server.start()
-        eventually(lambda: failures or len(seen) >= len(stored(server)), 20, "it caught up")
+        eventually(lambda: failures or len(seen) >= len(server.events_stored()), 20, "it caught up")
         stop.set()
         reader.join(10)
         self.assertEqual(failures, [])
         numbers = [number(one) for one in seen]
         self.assertEqual(numbers, sorted(set(numbers)), "in order, none twice")
-        have = stored(server)
+        have = server.events_stored()
         self.assertEqual([one for one in numbers if one <= have[-1]], have[:len(numbers)])
         self.assertGreaterEqual(now_ms(), 0)
 

@@ -8,7 +8,6 @@ import os
 import random
 import re
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -72,16 +71,6 @@ class Subscriber(Receiver):
                 if one["type"] != "rollcall.skipped"]
 
 
-def stored(server):
-    """The numbers of the decisions that are events, as the store holds them."""
-    store = sqlite3.connect(f"file:{server.store}?mode=ro", uri=True, timeout=5)
-    try:
-        return [row[0] for row in store.execute(
-            "SELECT id FROM decisions WHERE kind NOT IN (5, 6, 9) ORDER BY id")]
-    finally:
-        store.close()
-
-
 class SubscriptionTests(RollcallTestCase):
     def config(self, subscriber, more=""):
         path = os.path.join(self.directory, "secret")
@@ -100,7 +89,7 @@ class SubscriptionTests(RollcallTestCase):
         return server.get("/v1/status").json()["subscriptions"][0]
 
     def caught_up(self, server, subscriber, seconds=20):
-        wanted = stored(server)
+        wanted = server.events_stored()
         eventually(lambda: set(subscriber.numbers) >= set(wanted), seconds, "all has come")
         return wanted
 
