@@ -38,11 +38,7 @@ extension InputSettings {
         _ tree: inout ConfigurationTree
     ) throws(ConfigurationError) -> InputSettings {
         var input = InputSettings()
-        try tree.read("name", .text, &input.name)
-        guard isName(input.name) || tree.isWrong("name") else {
-            throw tree.fault(
-                "name", "must be 1 to \(nameMax) letters, digits and . _ -", input.name)
-        }
+        input.name = try tree.name(atMost: nameMax)
         input.preset = try tree.oneOf("preset", InputPreset.allCases)
         if let preset = input.preset { input.answer = preset.answer }
         try input.readFixed(&tree)
@@ -116,20 +112,6 @@ extension InputSettings {
             }
         }
         self.answer = answer
-    }
-
-    private static func isName(_ name: String) -> Bool {
-        (1...nameMax).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."),
-                    UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
     }
 }
 

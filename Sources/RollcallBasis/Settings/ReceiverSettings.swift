@@ -55,13 +55,7 @@ package struct ReceiverSettings {
     private static func one(
         _ tree: inout ConfigurationTree
     ) throws(ConfigurationError) -> (Receiver, ReceiverAddress) {
-        var name = ""
-        try tree.read("name", .text, &name)
-        let isName = (1...nameMax).contains(name.utf8.count) && name.utf8.allSatisfy(isNameByte)
-        guard isName || tree.isWrong("name") else {
-            throw tree.fault(
-                "name", "must be 1 to \(nameMax) letters, digits and . _ -", name)
-        }
+        let name = try tree.name(atMost: nameMax)
         let kind = try kind(&tree)
         var address = ReceiverAddress(name: name, kind: kind)
         let word = "\(kind.word)"
@@ -129,17 +123,6 @@ package struct ReceiverSettings {
             next = found
         }
         return nil
-    }
-
-    /// True of what a name may hold.
-    static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "-"):
-            true
-        default: false
-        }
     }
 }
 

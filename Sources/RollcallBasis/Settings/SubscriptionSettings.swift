@@ -91,15 +91,7 @@ extension SubscriptionSettings {
         _ tree: inout ConfigurationTree
     ) throws(ConfigurationError) -> SubscriptionSettings {
         var one = SubscriptionSettings()
-        try tree.read("name", .text, &one.name)
-        let isName =
-            (1...ReceiverSettings.nameMax).contains(one.name.utf8.count)
-            && one.name.utf8.allSatisfy(ReceiverSettings.isNameByte)
-        guard isName || tree.isWrong("name") else {
-            throw tree.fault(
-                "name", "must be 1 to \(ReceiverSettings.nameMax) letters, digits and . _ -",
-                one.name)
-        }
+        one.name = try tree.name(atMost: ReceiverSettings.nameMax)
         if tree.sources.opensSecrets, let missing = tree.sources.missingCurl() {
             throw tree.fault("url", "cannot be reached: \(missing)", "")
         }
