@@ -123,7 +123,7 @@ final class EventReaders: @unchecked Sendable {
         while !isClosed {
             for event in poller.wait(for: sockets, milliseconds: hasMore ? 0 : pause) {
                 guard let reader = readers[event.key] else { continue }
-                if event.isClosed { end(event.key) } else if event.isWritable { flush(reader) }
+                if event.isClosed { end(reader) } else if event.isWritable { flush(reader) }
             }
             let now = ClockReading.now().elapsed
             for message in messages.takeAll(waiting: 0) { take(message, now) }
@@ -132,7 +132,7 @@ final class EventReaders: @unchecked Sendable {
             tend(now)
             hasReaders.store(!readers.isEmpty, ordering: .sequentiallyConsistent)
         }
-        for key in readers.keys.sorted() { end(key) }
+        for key in readers.keys.sorted() { readers[key].map { end($0) } }
     }
 
     private var sockets: [SocketPoller.Socket] {
@@ -173,14 +173,11 @@ final class EventReaders: @unchecked Sendable {
         let start: Int64
         switch question.query.start {
         case .now: start = newest
-        case .usual: start = question.isStream ? newest : max(0, kept.oldest - 1)
+        case .usual: start = question.isStream ? newest : kept.start
         case .behind(let cursor):
-            let isBehind = kept.isCut && cursor.number < kept.oldest - 1
             let isAhead = cursor.number > newest && !question.isFollowing
-            guard cursor.epoch == question.epoch, !isBehind, !isAhead else {
-                let oldest = EventCursor(epoch: question.epoch, number: max(0, kept.oldest - 1))
-                return question.answer(Self.gone(oldest))
-            }
+            guard cursor.epoch == question.epoch, !kept.isCut(behind: cursor.number), !isAhead
+            else { return question.answer(Self.gone(question, kept)) }
             start = cursor.number
         }
         // Settings may have changed since it was let in.
@@ -204,8 +201,9 @@ final class EventReaders: @unchecked Sendable {
         question.answer(response)
     }
 
-    private static func gone(_ oldest: EventCursor) -> HTTPResponse {
-        .problem(
+    private static func gone(_ question: Question, _ kept: DecisionsKept) -> HTTPResponse {
+        let oldest = EventCursor(epoch: question.epoch, number: kept.start)
+        return .problem(
             410, "Gone",
             detail: "what was behind this cursor is gone, or was never here; "
                 + "the oldest that is kept is behind \(oldest.text)")
@@ -219,10 +217,7 @@ final class EventReaders: @unchecked Sendable {
 
     private func opened(_ now: Int64) throws(StoreError) -> HistoryReader {
         lastUse = now
-        if let store { return store }
-        let new = try HistoryReader(path: writer.storePath)
-        store = new
-        return new
+        return try writer.history(&store)
     }
 
     // MARK: - Pages
@@ -243,9 +238,9 @@ final class EventReaders: @unchecked Sendable {
                 do throws(StoreError) {
                     let store = try opened(now)
                     let kept = try store.decisionsKept()
-                    guard !kept.isCut || reader.after >= kept.oldest - 1 else {
+                    guard !kept.isCut(behind: reader.after) else {
                         // What it has not read is cut meanwhile: it is not to miss that.
-                        overtake(reader, kept)
+                        end(reader, Self.gone(reader.question, kept))
                         continue
                     }
                     let work = HistoryWork(store, writer: writer)
@@ -263,13 +258,7 @@ final class EventReaders: @unchecked Sendable {
                 } catch {
                     // It is theirs: what others read may be whole. A stream's client comes back, and
                     // hears of it.
-                    let answer = failed(error)
-                    if reader.question.isStream {
-                        end(reader.key)
-                    } else {
-                        reader.question.answer(answer)
-                        readers[reader.key] = nil
-                    }
+                    end(reader, failed(error))
                     return true
                 }
             }
@@ -279,17 +268,9 @@ final class EventReaders: @unchecked Sendable {
         return readers.values.contains { $0.wants(newest) }
     }
 
-    private func overtake(_ reader: EventFollower, _ kept: DecisionsKept) {
-        if reader.question.isStream { return end(reader.key) }
-        let oldest = EventCursor(epoch: reader.question.epoch, number: kept.oldest - 1)
-        reader.question.answer(Self.gone(oldest))
-        readers[reader.key] = nil
-    }
-
     private func unavailable(_ reason: String) {
         for reader in readers.values where !reader.question.isStream {
-            reader.question.answer(Router.unavailable(reason))
-            readers[reader.key] = nil
+            end(reader, Router.unavailable(reason))
         }
     }
 
@@ -305,15 +286,18 @@ final class EventReaders: @unchecked Sendable {
     // MARK: - Streams
 
     private func flush(_ reader: EventFollower) {
-        if reader.stream != nil, !reader.send() { end(reader.key) }
+        if reader.stream != nil, !reader.send() { end(reader) }
     }
 
-    private func end(_ key: UInt64) {
-        guard let reader = readers.removeValue(forKey: key) else { return }
+    /// Ends a stream, or answers who asked for a page with `answer`.
+    private func end(
+        _ reader: EventFollower, _ answer: HTTPResponse = Router.unavailable("stopping")
+    ) {
+        guard readers.removeValue(forKey: reader.key) != nil else { return }
         if reader.question.isStream {
             stats.open.subtract(1, ordering: .relaxed)
         } else {
-            reader.question.answer(Router.unavailable("stopping"))
+            reader.question.answer(answer)
         }
     }
 
@@ -330,13 +314,13 @@ final class EventReaders: @unchecked Sendable {
                 continue
             }
             if isOther, !access.isOpen, !isLetIn(reader.question.token) {
-                end(reader.key)
+                end(reader)
             } else if reader.stream == nil {
                 // Whoever left before it began is never heard of again.
-                if reader.until + Self.beginsWithin.count <= now { end(reader.key) }
+                if reader.until + Self.beginsWithin.count <= now { end(reader) }
             } else if reader.isStuck(at: now) {
                 stats.cut.add(1, ordering: .relaxed)
-                end(reader.key)
+                end(reader)
             } else if reader.comment(at: now) {
                 flush(reader)
             }

@@ -126,9 +126,7 @@ struct HistoryWork {
     func asked<Value: Sendable>(
         _ question: @escaping @Sendable (StateView) -> Value
     ) -> Value? {
-        let answers = Mailbox<Value>()
-        writer.ask { answers.put(question($0)) }
-        return answers.takeAll(waiting: limits.writerPatience.count).first
+        writer.answer(within: limits.writerPatience.count, question)
     }
 }
 
@@ -201,16 +199,9 @@ final class HistoryService: @unchecked Sendable {
         }
     }
 
-    private func opened() throws(StoreError) -> HistoryReader {
-        if let reader { return reader }
-        let new = try HistoryReader(path: writer.storePath)
-        reader = new
-        return new
-    }
-
     private func response(_ question: Question) -> HTTPResponse {
         do throws(StoreError) {
-            let open = try opened()
+            let open = try writer.history(&reader)
             return try question(HistoryWork(open, writer: writer, limits: limits))
         } catch {
             reader = nil

@@ -140,7 +140,7 @@ final class SubscriptionSender: @unchecked Sendable {
             return Self.lookEvery
         }
         do throws(StoreError) {
-            let reader = try opened()
+            let reader = try writer.history(&store)
             let kept = try reader.decisionsKept()
             if present.epoch != epoch { place = nil }
             epoch = present.epoch
@@ -177,7 +177,7 @@ final class SubscriptionSender: @unchecked Sendable {
         from begin: Int64, _ stored: DecisionsKept, _ present: Present, _ reader: HistoryReader
     ) throws(StoreError) -> Int64 {
         var batch = SubscriptionBatch(behind: begin, epoch: epoch)
-        if stored.isCut, begin < stored.oldest - 1 { batch.jump(to: stored.oldest - 1) }
+        if stored.isCut(behind: begin) { batch.jump(to: stored.start) }
         let oldest = present.now - settings.lagMax
         var isEnd = false
         for _ in 0..<Self.pagesMax where !isEnd && !batch.isFull {
@@ -270,23 +270,13 @@ final class SubscriptionSender: @unchecked Sendable {
 
     // MARK: - The watch
 
-    private func opened() throws(StoreError) -> HistoryReader {
-        if let store { return store }
-        let new = try HistoryReader(path: writer.storePath)
-        store = new
-        return new
-    }
-
     private func present() -> Present? {
-        let answers = Mailbox<Present>()
         let bytes = Array(name.utf8)
-        writer.ask { view in
-            answers.put(
-                Present(
-                    mark: view.engine.subscriptions.number(of: bytes), epoch: view.eventEpoch,
-                    isFollowing: view.isFollowing, now: view.engine.clock.wallNow))
+        return writer.answer(within: Self.writerPatience) { view in
+            Present(
+                mark: view.engine.subscriptions.number(of: bytes), epoch: view.eventEpoch,
+                isFollowing: view.isFollowing, now: view.engine.clock.wallNow)
         }
-        return answers.takeAll(waiting: Self.writerPatience).first
     }
 
     /// Keeps a place in the watch; false if that is not known to be committed.

@@ -29,6 +29,25 @@ extension StateWriter {
         return store.number ^ (seat?.member.log ?? restored) &* 0x9E37_79B9_7F4A_7C15
     }
 
+    /// Returns what `question` makes of the committed state; nil if that does not come within `patience`
+    /// milliseconds. For other threads, which wait meanwhile.
+    func answer<Value: Sendable>(
+        within patience: Int64, _ question: @escaping @Sendable (StateView) -> Value
+    ) -> Value? {
+        let answers = Mailbox<Value>()
+        ask { answers.put(question($0)) }
+        return answers.takeAll(waiting: patience).first
+    }
+
+    /// Returns the reader of the store that a thread has as `reader`; where it has none, a new one.
+    /// - Throws: `StoreError` if the store cannot be opened.
+    func history(_ reader: inout HistoryReader?) throws(StoreError) -> HistoryReader {
+        if let reader { return reader }
+        let new = try HistoryReader(path: storePath)
+        reader = new
+        return new
+    }
+
     /// Asks what becomes of a notice; `reply` is called once it has come to its end everywhere, or
     /// after `patience`, with what is known by then. Whoever comes while many wait is answered at
     /// once.

@@ -46,7 +46,13 @@ package struct DecisionsKept: Sendable {
     /// 0 without any.
     package let newest: Int64
     /// True if there were older ones.
-    package let isCut: Bool
+    let isCut: Bool
+
+    /// The number behind which the oldest is.
+    package var start: Int64 { max(0, oldest - 1) }
+
+    /// True if some of what was decided behind `number` is gone.
+    package func isCut(behind number: Int64) -> Bool { isCut && number < start }
 }
 
 /// Reads gaps, dark time and turns of a live store, from one thread, in pieces that are a
