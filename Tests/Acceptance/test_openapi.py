@@ -23,6 +23,7 @@ from rollcall_process import (
 METHODS = ("get", "put", "post", "delete")
 PROBLEM = "application/problem+json"
 JSON = "application/json"
+TAKE = "/v1/incidents/{key}/take"
 # What the page of routes says can befall any request.
 ANYWHERE = {"400", "401", "403", "431", "503", "default"}
 # Needs a slow disk, or a flood: that it is declared has to do.
@@ -234,11 +235,12 @@ class DocumentTests(OpenAPITestCase):
                 examples = [example["value"] for example in media.get("examples", {}).values()]
                 for example in examples + ([media["example"]] if "example" in media else []):
                     with self.subTest(f"{method} {path} {kind}"):
-                        status = 404 if path == "/v1/drill" else 200
+                        # Neither is there.
+                        status = 404 if path in ("/v1/drill", TAKE) else 200
                         answer = self.ask(
                             server, method, path, status, example, {"Content-Type": kind}).json()
                         count += 1
-                        if path in ("/v1/drill", "/v1/silences", "/v1/wakes"):
+                        if path in ("/v1/drill", "/v1/silences", "/v1/wakes", TAKE):
                             continue
                         self.assertEqual(answer["accepted"] + answer.get("duplicates", 0), 1)
                         self.assertEqual(answer.get("problems", []), [])
@@ -500,8 +502,13 @@ inputs:
         self.ask(server, "DELETE", "/v1/silences/998", 422, headers=named)
         self.ask(server, "DELETE", f"/v1/silences/{number}", 404)
         self.ask(server, "GET", "/v1/silences/999", 404)
+        take = self.tour_takes(server)
         self.ask(server, "POST", "/v1/batches", 200, [
             {"responder_id": region, "region": region} for region in ("north", "muted")])
+        eventually(
+            lambda: server.post(take, {"by": "kim"}).status == 409, 10, "the incident is over")
+        self.ask(server, "POST", take, 409, {"by": "kim"})
+        self.ask(server, "DELETE", take, 409)
         incidents = self.ask(server, "GET", "/v1/alerts/history", 200).json()["incidents"]
         self.assertEqual({i["labels"]["region"] for i in incidents}, {"north", "muted"})
         self.assertTrue(any(i["muted"] for i in incidents))
@@ -525,6 +532,28 @@ inputs:
         self.ask(server, "GET", "/v1/drill/0", 404)
         drill = self.ask(server, "POST", "/v1/drill", 202, {"receiver": "hole"}).json()["drill"]
         self.ask(server, "GET", f"/v1/drill/{drill}", 202)
+
+    def tour_takes(self, server):
+        alerts = self.ask(server, "GET", "/v1/alerts", 200).json()["alerts"]
+        take = TAKE.replace("{key}", next(one["key"] for one in alerts if one["state"] == "firing"))
+        named = {"Idempotency-Key": '"take"'}
+        for body in ({"by": "kim", "note": "on it", "duration": "30m"}, {"by": "kim"}):
+            self.ask(server, "POST", take, 200, body)
+        self.assertTrue(any(
+            one["taken"] for one in self.ask(server, "GET", "/v1/alerts", 200).json()["alerts"]))
+        self.ask(server, "POST", take, 422, {})
+        self.ask(server, "POST", take, 400, "{")
+        self.ask(server, "POST", take, 413, b" " * ((8 << 20) + 1))
+        self.ask(server, "POST", take, 415, "{}", {"Content-Type": "text/plain"})
+        self.ask(server, "DELETE", take, 200, headers=named)
+        again = self.ask(server, "DELETE", take, 200, headers=named)
+        self.assertEqual(again.headers["idempotent-replayed"], "true")
+        self.ask(server, "DELETE", take, 404)
+        unknown = TAKE.replace("{key}", "998")
+        self.ask(server, "POST", unknown, 404, {"by": "kim"})
+        self.ask(server, "DELETE", unknown, 422, headers=named)
+        self.ask(server, "GET", "/v1/events?kinds=action", 200)
+        return take
 
     def tour_members(self, server):
         orders = [("PUT", "/v1/cluster/members/b")] + [
@@ -608,7 +637,7 @@ inputs:
         self.problem(server.get("/openapi.yaml"), 404)
 
     def tour_tokens(self):
-        scopes = ("ingest", "read", "admin")
+        scopes = ("ingest", "read", "act", "admin")
         tokens = {scope: secrets.token_hex(32) for scope in scopes}
         config = "web:\n  tokens:\n"
         for scope, token in tokens.items():
@@ -629,7 +658,8 @@ inputs:
                 self.ask(server, method, filled(path), 401)
                 for scope in scopes:
                     headers = {"Authorization": f"Bearer {tokens[scope]}"}
-                    if scope not in needed:
+                    # Who administers acts, too.
+                    if scope not in needed and not (scope == "admin" and "act" in needed):
                         self.ask(server, method, filled(path), 403, headers=headers)
                         continue
                     answer = server.request(method, filled(path), headers=headers)
@@ -640,7 +670,7 @@ inputs:
 def filled(path):
     """A path of the document with something in its braces."""
     for name, value in {"id": "somebody", "number": "1", "version": "0", "name": "x",
-                        "input": "x"}.items():
+                        "input": "x", "key": "1"}.items():
         path = path.replace("{" + name + "}", value)
     return path
 

@@ -58,15 +58,15 @@ import Testing
         (
             "tokens: [{name: a, scope: [ingest], token: 0123456789abcdef}]",
             "line 2: web.tokens[0]: token \"a\": scopes must list one or more of ingest, read, "
-                + "admin, input:NAME"
+                + "act, admin, input:NAME"
         ),
         (
             "tokens: [{name: a, scopes: [write], token: 0123456789abcdef}]",
-            "line 2: web.tokens[0].scopes must be some of ingest, read, admin, input:NAME (write)"
+            "line 2: web.tokens[0].scopes must be some of ingest, read, act, admin, input:NAME (write)"
         ),
         (
             "tokens: [{name: a, scopes: ingest, token: 0123456789abcdef}]",
-            "line 2: web.tokens[0].scopes must be a list of ingest, read, admin, input:NAME"
+            "line 2: web.tokens[0].scopes must be a list of ingest, read, act, admin, input:NAME"
         ),
         (
             "tokens: [{name: a, scopes: [ingest], token: 0123456789abcde}]",

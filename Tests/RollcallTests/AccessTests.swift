@@ -138,6 +138,9 @@ import Testing
             .batches: ["POST"], .transitions: ["POST"], .responders: ["POST", "PUT"],
             .heartbeat: ["POST", "DELETE"], .wakes: ["POST"],
         ]
+        let act: [Resource: Set<String>] = [
+            .take: ["POST", "DELETE"], .silences: ["POST"], .silence: ["DELETE"], .drills: ["POST"],
+        ]
         for resource in Resource.allCases {
             let path = resource.path.replacing("{id}", with: "r-1").replacing("{number}", with: "7")
             for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "post", ""] {
@@ -148,7 +151,9 @@ import Testing
                     : isInput && ["GET", "POST", "PUT"].contains(method)
                         ? .ingest
                         : method == "GET" && resource != .clusterCopy
-                            ? .read : ingest[resource]?.contains(method) == true ? .ingest : .admin
+                            ? .read
+                            : ingest[resource]?.contains(method) == true
+                                ? .ingest : act[resource]?.contains(method) == true ? .act : .admin
                 #expect(scope(method, path) == expected, "\(method) \(path)")
             }
         }

@@ -362,6 +362,9 @@ private let expectedPage = #"""
     # TYPE rollcall_silences_active gauge
     # HELP rollcall_silences_active Silences in force.
     … 0
+    # TYPE rollcall_incidents_taken gauge
+    # HELP rollcall_incidents_taken Incidents that somebody sees to.
+    … 0
     # TYPE rollcall_notifications counter
     # HELP rollcall_notifications Messages that came to their end, by receiver and what became of \#
     them.

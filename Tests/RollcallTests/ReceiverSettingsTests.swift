@@ -168,6 +168,33 @@ import Testing
         #expect(!text.contains("topsecret") && !text.contains("top secret"))
     }
 
+    @Test func `R2: a receiver that is told of what nobody has taken is read, told and warned of`()
+        throws
+    {
+        let text = """
+            receivers:
+              - {name: oncall, webhook: {url: "http://127.0.0.1:9/"}, match: {severity: warning}}
+              - {name: boss, webhook: {url: "http://127.0.0.1:9/"}, escalate_after: 15m}
+            """
+        let configuration = try read(text).configuration
+        let receivers = configuration.policy.receivers
+        #expect(receivers.map(\.escalateAfter) == [.seconds(0), .seconds(900)])
+        #expect(
+            configuration.notifyingWords[2].hasSuffix(
+                "is told of every alert that nobody has taken after 15 min, again every 4 h while "
+                    + "it fires, and when it ends."))
+        let entries = ReceiverField.entries(configuration).map(\.text)
+        #expect(!entries[0].contains("escalate_after"))
+        #expect(entries[1].contains("escalate_after: 15m"))
+        #expect(
+            Policy(journalBytes: configuration.policy.journalBytes)?.receivers == receivers)
+        // Nothing critical is told anybody at once.
+        let late = "nobody is told of NoOnlineResponders when it fires"
+        #expect(configuration.receiverWarnings.contains { $0.reason.hasPrefix(late) })
+        let soon = try read(text.replacing("severity: warning", with: "severity: critical"))
+        #expect(!soon.configuration.receiverWarnings.contains { $0.reason.hasPrefix(late) })
+    }
+
     @Test func `D3: a fallback is read with its time, and told as it is`() throws {
         let configuration = try read(
             """

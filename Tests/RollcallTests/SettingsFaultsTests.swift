@@ -55,7 +55,7 @@ import Testing
                     + "http://host:8080/path, without user, query or fragment",
                 "line 5: web.tokens[0]: token \"a\": must have 16 to 512 visible ASCII characters "
                     + "without spaces; make one with: openssl rand -hex 32",
-                "line 6: web.tokens[1].scopes must be some of ingest, read, admin, input:NAME (all)",
+                "line 6: web.tokens[1].scopes must be some of ingest, read, act, admin, input:NAME (all)",
                 "line 8: liveness.on_duty.expected must be a duration such as 1500ms, 90s, 2m30s, "
                     + "4h or 30d, from 1ms to 366d (soon)",
                 "line 9: liveness.on_mission.offline_after must be longer than degraded_after "

@@ -137,7 +137,7 @@ import Testing
         let asked = try server.asked()
         let error = QuestionError.refused(
             server: server.url, status: 404, detail: "no receiver has this name; there are: a",
-            scope: .admin)
+            scope: .act)
         #expect(throws: error) {
             try DrillQuestion("x", isJSON: false).answer(from: asked)
         }

@@ -36,11 +36,18 @@ extension Router {
         _ rules: AccessPolicy.Rules
     ) -> HTTPResponse? {
         if !accessPoint.isForProbes, !rules.access.isOpen, let scope,
-            token?.scopes.contains(scope) != true
+            token?.opens(scope) != true
         {
             accessPolicy.count(.scope)
             return .problem(
                 403, "Forbidden", detail: "this token lacks the scope \(scope.rawValue)")
+        }
+        // A page of anybody's could make a browser send it (R7).
+        if scope == .act, !rules.access.isOpen, Access.isPassword(request.authorization) {
+            accessPolicy.count(.scope)
+            return .problem(
+                403, "Forbidden",
+                detail: "to act, show the token as Authorization: Bearer TOKEN, not as a password")
         }
         if request.method != "GET", let origin = request.origin,
             !Self.isOwn(origin: origin, request, rules)
@@ -75,7 +82,7 @@ extension Router {
     /// True if whoever sends this may also do what needs `scope`: without tokens, everybody.
     func opens(_ scope: Access.Scope, _ request: HTTPRequest) -> Bool {
         let access = accessPolicy.rules.access
-        return access.isOpen || access.holder(request.authorization)?.scopes.contains(scope) == true
+        return access.isOpen || access.holder(request.authorization)?.opens(scope) == true
     }
 
     /// True if `host` can only have been meant for us. A page whose name was made to point at this

@@ -220,13 +220,32 @@ extension Route {
             query: AlertHistoryQuery.parameters, answers: [200: "IncidentList"]
         ) { $0.showAlertHistory($1, $2.answer) },
         Route(
+            .post, .take, "takeIncident", .incidents, .act, .operation,
+            "Somebody sees to an incident",
+            """
+            `key` is the number that answers call `incident`, or the key that pagers know it by, of a \
+            storm too. Until it ends, in an hour unless it says otherwise and in 12 h at most, nobody \
+            is told again, and nobody further: no repeat, no `escalate_after`, no `fallback`. Who takes \
+            it next takes it over. 409 of an incident that is over, and of the watchdog, which is none.
+            """,
+            shared: [.strict, .idempotencyKey], body: "TakeRequest",
+            answers: [200: "Take", 409: "Conflict"], problems: [404, 422]
+        ) { $0.postTake($1.target.key, $1.request, $1.answer) },
+        Route(
+            .delete, .take, "releaseIncident", .incidents, .act, .operation,
+            "Nobody sees to it any more",
+            "What is due by then is told at once. 404 if nobody had taken it.",
+            shared: [.idempotencyKey], answers: [200: "Released", 409: "Conflict"],
+            problems: [404, 422]
+        ) { $0.endTake($1.target.key, $1.request, $1.answer) },
+        Route(
             .get, .silences, "listSilences", .silences, .read, .answers,
             "Who is muted, and until when",
             "Those in force by their ends, then those that were over within the last 24 hours.",
             query: NoQuery.parameters, answers: [200: "SilenceList"]
         ) { $0.listSilences($2.answer) },
         Route(
-            .post, .silences, "beginSilence", .silences, .admin, .operation,
+            .post, .silences, "beginSilence", .silences, .act, .operation,
             "Mutes notifications",
             """
             It begins at once and ends by itself. Alerts fire and end as ever; what was told of \
@@ -241,13 +260,13 @@ extension Route {
             answers: [200: "Silence"], problems: [404]
         ) { $0.showSilence($1.target.number, $1.answer) },
         Route(
-            .delete, .silence, "endSilence", .silences, .admin, .operation, "Ends a silence",
+            .delete, .silence, "endSilence", .silences, .act, .operation, "Ends a silence",
             "404 if none in force has this number. Nothing that was told already is told again.",
             shared: [.idempotencyKey],
             answers: [200: "SilenceEnded"], problems: [404, 422]
         ) { $0.endSilence($1.target.number, $1.request, $1.answer) },
         Route(
-            .post, .drills, "drill", .drills, .admin, .operation, "Tests the way to a receiver",
+            .post, .drills, "drill", .drills, .act, .operation, "Tests the way to a receiver",
             """
             A clearly marked test alert, whatever the receiver's matchers and the silences say. It \
             ends by itself once it arrived.

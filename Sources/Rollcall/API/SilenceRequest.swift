@@ -13,15 +13,7 @@ struct SilenceRequest {
     /// So much later than we another clock may be.
     static let skewMax = Milliseconds.seconds(60)
 
-    /// The reason why a request is not taken.
-    struct Fault: Error, Equatable {
-        let pointer: String
-        let detail: String
-        /// True of a text that looks like coordinates: that is counted.
-        var isPlace = false
-
-        var text: String { "\(pointer): \(detail)" }
-    }
+    typealias Fault = RequestFault
 
     let silence: Silence
 
@@ -36,7 +28,7 @@ struct SilenceRequest {
                     "a name of your own expected: a silence cannot be changed, end it and begin "
                     + "another")
         }
-        return try Self.text(id, "/id", authorMax)
+        return try Fault.text(id, "/id", authorMax)
     }
 
     /// Returns one number for the same request and another for another, also while a `duration`
@@ -71,9 +63,9 @@ struct SilenceRequest {
         }
         var silence = Silence(
             matchers: matchers, endsAt: try Self.end(body, now, isRepeatable: !requestID.isEmpty),
-            author: try Self.text(
+            author: try Fault.text(
                 body["author"] ?? body["createdBy"], "/author", Self.authorMax),
-            comment: try Self.text(body["comment"], "/comment", Self.commentMax))
+            comment: try Fault.text(body["comment"], "/comment", Self.commentMax))
         silence.requestID = requestID
         if !requestID.isEmpty { silence.fingerprint = Self.fingerprint(silence, body) }
         self.silence = silence
@@ -113,25 +105,6 @@ struct SilenceRequest {
         return at
     }
 
-    private static func text(
-        _ value: JSONTree?, _ pointer: String, _ most: Int
-    ) throws(Fault) -> [UInt8] {
-        guard let text = value?.text, (1...most).contains(text.utf8.count),
-            !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
-        else {
-            throw Fault(
-                pointer: pointer, detail: "1 to \(most) bytes without control characters expected")
-        }
-        let bytes = Array(text.utf8)
-        if PlaceText.isIn(bytes) {
-            throw Fault(
-                pointer: pointer, detail: placeRefusal, isPlace: true)
-        }
-        return bytes
-    }
-
-    private static let placeRefusal = "looks like coordinates, which are never taken"
-
     // MARK: - Matchers
 
     private static func matchers(_ value: JSONTree?) throws(Fault) -> [LabelMatcher] {
@@ -166,7 +139,7 @@ struct SilenceRequest {
         default: break
         }
         if matchers.contains(where: { $0.values.contains { PlaceText.isIn($0) } }) {
-            throw Fault(pointer: "/matchers", detail: placeRefusal, isPlace: true)
+            throw Fault(pointer: "/matchers", detail: Fault.place, isPlace: true)
         }
         // As in Alertmanager: one that fits all alerts would be found out too late.
         guard matchers.contains(where: { !$0.fits([]) }) else {

@@ -183,6 +183,10 @@ extension Router {
             var report = action(.silence, request, author: silence.author)
             report.comment = silence.comment
             return report
+        case .take(.begin(let take)):
+            var report = action(.take, request, author: take.by)
+            (report.comment, report.until) = (take.note, take.until)
+            return report
         case .drill(let receiver):
             var report = action(.drill, request)
             report.subject = receiver

@@ -1,3 +1,4 @@
+import RollcallBasis
 import RollcallCore
 import RollcallStore
 import RollcallSupport
@@ -61,7 +62,10 @@ package enum AlertJSON {
             "total": .integer(Int64(alert.stats.total)), "active_at": time(alert.activeAt),
             "starts_at": fires ? time(alert.startsAt) : nil,
             "incident": fires ? .integer(alert.incident) : nil,
-            "told": notified(reaches), "receivers": receivers(reaches, engine.clock),
+            "key": fires ? self.key(alert.incident, view) : nil,
+            "taken": taken(alert, engine), "told": notified(reaches),
+            "receivers": receivers(reaches, engine.clock),
+            "escalations": escalations(alert, engine),
             "muted": .list(
                 // That a storm will tell of it stands with its receivers.
                 alert.muted.filter { !$0.reason.isStorm }.map { muted in
@@ -110,9 +114,9 @@ package enum AlertJSON {
             "labels": object(member.labels), "annotations": object(annotations), "value": 1,
             "count": 1, "total": 1, "active_at": time(alarm.activeAt),
             "starts_at": time(member.startsAt),
-            "incident": nil,
+            "incident": nil, "key": nil, "taken": nil,
             "told": notified(alarm.reaches),
-            "receivers": receivers(alarm.reaches, view.engine.clock),
+            "receivers": receivers(alarm.reaches, view.engine.clock), "escalations": [],
             "muted": .list(
                 muted.map { receiver, silence in
                     [
@@ -121,6 +125,42 @@ package enum AlertJSON {
                     ]
                 }),
         ]
+    }
+
+    // MARK: - Who sees to it
+
+    /// Returns the key by which pagers know a firing, or a storm.
+    static func key(_ incident: Int64, _ view: StateView) -> JSONTree {
+        .text(IncidentKey.text(view.storeNumber, incident))
+    }
+
+    /// Returns who sees to an alert, or to a storm that tells of it, for the longest; null if nobody does.
+    private static func taken(_ alert: Alert, _ engine: Engine) -> JSONTree {
+        let state = engine.alerting.notifications
+        let incidents = [alert.incident] + alert.notified.map(\.storm)
+        return incidents.compactMap { state.take(of: $0, at: engine.clock.now) }
+            .max { $0.until < $1.until }.map { take($0) } ?? nil
+    }
+
+    /// Returns a take as an object.
+    static func take(_ take: Take) -> JSONTree {
+        [
+            "by": text(take.by), "token": take.token.isEmpty ? nil : text(take.token),
+            "note": take.note.isEmpty ? nil : text(take.note), "at": time(take.at),
+            "until": time(take.until), "incident": .integer(take.incident),
+        ]
+    }
+
+    /// Returns who is told of an alert that fires unless it is over, or somebody takes it, before.
+    private static func escalations(_ alert: Alert, _ engine: Engine) -> JSONTree {
+        let ahead = alert.escalations(engine.policy.receivers, after: engine.clock.now)
+        return .list(
+            ahead.map { receiver, at in
+                [
+                    "receiver": text(receiver),
+                    "at": time(engine.clock.wallNow + (at - engine.clock.now)),
+                ]
+            })
     }
 
     // MARK: - Parts

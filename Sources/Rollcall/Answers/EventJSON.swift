@@ -75,11 +75,15 @@ enum EventJSON {
 
     private static func append(_ report: ActionReport, to body: inout [UInt8]) {
         ResponderJSON.word("action", report.kind.word, to: &body)
-        if report.number > 0 { number("number", report.number, to: &body) }
+        let isOfIncident = report.kind == .take || report.kind == .release
+        if report.number > 0 {
+            number(isOfIncident ? "incident" : "number", report.number, to: &body)
+        }
         if !report.subject.isEmpty { text("subject", report.subject, to: &body) }
         if !report.author.isEmpty { text("by", report.author, to: &body) }
         if !report.token.isEmpty { text("token", report.token, to: &body) }
         if !report.comment.isEmpty { text("comment", report.comment, to: &body) }
+        if report.until > .distantPast { ResponderJSON.time("until", report.until, to: &body) }
     }
 
     private static func text(_ name: StaticString, _ value: [UInt8], to body: inout [UInt8]) {

@@ -32,6 +32,8 @@ package final class EdgeStats: Sendable {
         case wakes
         /// `/v1/alerts` and what is below it.
         case alerts
+        /// `/v1/incidents` and what is below it.
+        case incidents
         /// `/v1/silences` and what is below it.
         case silences
         /// `/v1/drill` and what is below it.
@@ -67,6 +69,7 @@ package final class EdgeStats: Sendable {
             case .nudges: "nudges"
             case .wakes: "wakes"
             case .alerts: "alerts"
+            case .incidents: "incidents"
             case .silences: "silences"
             case .drills: "drills"
             case .erasures: "erasures"
@@ -92,7 +95,7 @@ package final class EdgeStats: Sendable {
             case .events: [200, 400, 401, 403, 410, 503]
             case .gaps, .dark, .nudges: [200, 400, 401, 403, 404, 503]
             case .alerts: [200, 400, 401, 403, 503]
-            case .silences: [200, 400, 401, 403, 404, 409, 422, 503]
+            case .incidents, .silences: [200, 400, 401, 403, 404, 409, 422, 503]
             case .drills: [200, 202, 400, 401, 403, 404, 422, 503]
             case .erasures: [200, 401, 403, 404, 503]
             case .health: [200, 503]

@@ -40,7 +40,7 @@ package struct Unreached: Equatable, Sendable {
         engine.alerting.board.forEach { key, alert in
             guard alert.state == .firing, now - alert.startsAt >= Self.after,
                 !outbox.isTaken(alert, by: committed),
-                !engine.isMuted(key, alert)
+                !engine.isMuted(key, alert), alert.heldUntil <= engine.clock.now
             else { return }
             note(alert.labels, receivers, since: alert.startsAt, alert.incident)
         }

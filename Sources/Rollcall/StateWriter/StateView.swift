@@ -21,6 +21,8 @@ package struct StateView {
     let peopleErased: [Int64]
     /// The JSON that says how this member stands; nil on one machine.
     var cluster: JSONTree?
+    /// The store's number, of which keys of incidents are made.
+    var storeNumber: UInt64 = 0
     /// The epoch of the numbers of events.
     var eventEpoch: UInt64 = 0
     /// True at a member that does not lead: others may know of more than it does.

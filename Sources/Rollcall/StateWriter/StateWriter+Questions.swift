@@ -16,7 +16,7 @@ extension StateWriter {
             engine: shown.viewed(at: now), store: storeStats(),
             outbox: outbox, committedAt: committedAt, erasures: chores.erasures.erasures,
             erasuresPending: upkeep.erasures, peopleErased: chores.erasures.people,
-            cluster: board?.answer(), eventEpoch: eventEpoch,
+            cluster: board?.answer(), storeNumber: store.number, eventEpoch: eventEpoch,
             isFollowing: seat.map { $0.member.role != .leading } ?? false)
         for question in questions { question(view) }
     }

@@ -19,6 +19,7 @@ package enum Resource: String, CaseIterable, Sendable {
     case wakes = "/v1/wakes"
     case alerts = "/v1/alerts"
     case alertHistory = "/v1/alerts/history"
+    case take = "/v1/incidents/{key}/take"
     case silences = "/v1/silences"
     case silence = "/v1/silences/{number}"
     case drills = "/v1/drill"
@@ -96,6 +97,8 @@ package struct Target: Equatable, Sendable {
     package private(set) var id: [UInt8] = []
     /// Of an input: its name.
     package private(set) var input: Substring = ""
+    /// Of an incident: its key.
+    package private(set) var key = ""
     /// Of an erasure, a silence or a drill: its number.
     package private(set) var number: Int64 = 0
     /// Of a file of the page: which one.
@@ -138,6 +141,11 @@ package struct Target: Equatable, Sendable {
         case "{number}":
             guard let read = Int64(part) else { return false }
             number = read
+        case "{key}":
+            guard let decoded = Self.percentDecoded(part.utf8),
+                let text = String(validating: decoded, as: UTF8.self)
+            else { return false }
+            key = text
         case "{input}": input = part
         case "{version}": asset.version = part
         case "{name}": asset.name = part

@@ -95,7 +95,7 @@ package struct NotificationPayload: Sendable {
     /// A fallback's is its own: it may be the same pager, where the first one's trigger is still to
     /// come (D3).
     private func key(_ member: NoticeMember, _ storm: StormFacts?) -> String {
-        let key = "rollcall-\(Self.hexadecimal(store))-\(incident(member, storm))"
+        let key = IncidentKey.text(store, incident(member, storm))
         // A storm's number is one receiver's alone.
         return member.fallback == nil || storm != nil
             ? key : "\(key)-\(String(decoding: receiver, as: UTF8.self))"

@@ -88,6 +88,11 @@ extension Configuration {
                 ? "\(head) is told only what others have not taken\(ends)\(fallback)."
                 : "\(head) is told of nothing."
         }
+        if receiver.escalateAfter.count > 0 {
+            let span = Self.words(receiver.escalateAfter)
+            return "\(head) is told of \(which) that nobody has taken after \(span), again every "
+                + "\(Self.words(again)) while it fires\(ends)\(fallback)."
+        }
         return "\(head) is told of \(which), again every \(Self.words(again)) while it fires"
             + "\(ends)\(fallback)."
     }

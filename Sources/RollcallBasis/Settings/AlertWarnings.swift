@@ -102,6 +102,18 @@ extension Configuration {
                     reason: "nobody but the log is told of \(names.joined(separator: ", ")), "
                         + "which \(names.count == 1 ? "is" : "are") critical"))
         }
+        let late = shapes.filter { shape in
+            let told = pagers.filter { shape.mayBe(for: $0) }
+            return shape.severity == .critical && !told.isEmpty
+                && told.allSatisfy { $0.escalateAfter.count > 0 }
+        }
+        if let shape = late.first {
+            found.append(
+                ConfigurationWarning(
+                    key: "receivers",
+                    reason: "nobody is told of \(shape.name.word) when it fires: all who are have "
+                        + "escalate_after"))
+        }
         for (place, receiver) in policy.receivers.enumerated() {
             let key = "receivers[\(place)]"
             if !shapes.contains(where: { $0.mayBe(for: receiver) }) {

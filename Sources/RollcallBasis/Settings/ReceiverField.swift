@@ -28,6 +28,8 @@ struct ReceiverField: Sendable {
     /// The name of the setting that names who takes what a receiver does not.
     static let fallback = "fallback"
     private static let after = "fallback_after"
+    /// The name of the setting that says which receiver is told only of what nobody has taken.
+    static let escalation = "escalate_after"
 
     /// All of them, in the order in which they are shown.
     static let all = [
@@ -45,6 +47,9 @@ struct ReceiverField: Sendable {
         ReceiverField(
             after, .duration(from: .seconds(5), to: .seconds(12 * 3600)), \.fallbackAfter
         ) { !$0.fallback.isEmpty },
+        ReceiverField(
+            escalation, .duration(from: .seconds(0), to: .seconds(86_400)), \.escalateAfter
+        ) { $0.escalateAfter.count > 0 },
     ]
 
     /// Reads all of a receiver, what only its kind has last. Throws `ConfigurationError` if one is

@@ -10,6 +10,10 @@ package struct ActionReport: Equatable, Sendable {
         case drill = 2
         /// Other settings hold.
         case reload = 3
+        /// Somebody sees to an incident.
+        case take = 4
+        /// Nobody sees to it any more.
+        case release = 5
 
         /// The word in answers.
         package var word: StaticString {
@@ -18,12 +22,15 @@ package struct ActionReport: Equatable, Sendable {
             case .silenceEnd: "silence_end"
             case .drill: "drill"
             case .reload: "reload"
+            case .take: "take"
+            case .release: "release"
             }
         }
     }
 
     package var kind: Kind
-    /// The number of what it made or ended: of the silence, of the drill's message; 0 of others.
+    /// The number of what it made or ended: of the silence, of the drill's message, of the
+    /// incident; 0 of others.
     package var number: Int64 = 0
     /// The name of what it is about: a drill's receiver; empty for none.
     package var subject: [UInt8] = []
@@ -34,6 +41,8 @@ package struct ActionReport: Equatable, Sendable {
     package var token: [UInt8]
     /// The reason in their words; empty for none.
     package var comment: [UInt8] = []
+    /// The instant until which it holds, of a take; the distant past of others.
+    package var until = Timestamp.distantPast
 
     /// A report that `author` did something.
     package init(_ kind: Kind, author: [UInt8], token: [UInt8] = []) {
@@ -61,5 +70,6 @@ package struct ActionReport: Equatable, Sendable {
         archive.code(&author)
         archive.code(&token)
         archive.code(&comment)
+        archive.code(&until)
     }
 }

@@ -59,6 +59,11 @@ package struct Alert: Equatable, Sendable {
     package internal(set) var facts = AlertFacts()
     package internal(set) var notified: [NotifiedReceiver] = []
     package internal(set) var muted: [Muted] = []
+    /// The instant at which it fired, in running time: what escalates counts from there (R2).
+    var firedAt = RunningTime.distantPast
+    /// The instant until which somebody sees to it, or to a storm that tells of it. It follows from the
+    /// takes (R2).
+    package internal(set) var heldUntil = RunningTime.distantPast
 
     /// Returns how a receiver was told last; nil if it was not.
     func notified(_ receiver: [UInt8]) -> NotifiedReceiver? {

@@ -136,10 +136,14 @@ extension Alert {
     /// is it time to give it to them. Why a storm has left it out stays.
     mutating func dropStaleMutes(_ receivers: [Receiver], now: RunningTime) {
         guard !muted.isEmpty else { return }
-        let due = openTriggers(receivers).filter { $0.due <= now }.map(\.fallback.name)
+        let due = openTriggers(receivers).filter { max($0.due, heldUntil) <= now }
+            .map(\.fallback.name)
         let awaited = muted.map(\.receiver).filter { isAwaited(by: $0) }
+        let ahead = receivers.filter { escalation(to: $0) > now }.map(\.name)
         muted.removeAll { muted in
-            let asks = receivers.contains { $0.name == muted.receiver && $0.wants(labels) }
+            let asks =
+                !ahead.contains(muted.receiver)
+                && receivers.contains { $0.name == muted.receiver && $0.wants(labels) }
             return !asks && !due.contains(muted.receiver) && !awaited.contains(muted.receiver)
         }
     }
@@ -160,18 +164,51 @@ extension Alert {
         }
     }
 
+    /// Returns the instant from which a receiver is told that was not: at once, unless it is told only of
+    /// what nobody has taken by then (R2).
+    func escalation(to receiver: Receiver) -> RunningTime {
+        receiver.escalateAfter.count > 0
+            ? max(firedAt + receiver.escalateAfter, heldUntil) : .distantPast
+    }
+
+    /// Returns who is told of one that fires once nobody has taken it until an instant that is still ahead.
+    package func escalations(
+        _ receivers: [Receiver], after now: RunningTime
+    ) -> [(receiver: [UInt8], at: RunningTime)] {
+        guard state == .firing else { return [] }
+        return receivers.compactMap { receiver in
+            let at = escalation(to: receiver)
+            guard at > now, receiver.wants(labels), placeNotified(receiver.name) == nil else {
+                return nil
+            }
+            return (receiver.name, at)
+        }
+    }
+
+    /// Returns the instant at which a receiver is told again; not while somebody sees to it (R2).
+    func repetition(of notifiedAt: RunningTime, to receiver: Receiver) -> RunningTime {
+        max(notifiedAt + receiver.repeatInterval, heldUntil)
+    }
+
     /// Returns the instant at which time alone makes somebody be notified of an alert that fires:
-    /// again, or in the place of another.
+    /// again, because nobody has taken it, or in the place of another.
     func nextNotification(_ receivers: [Receiver]) -> RunningTime {
         var next = RunningTime.distantFuture
         for receiver in receivers where receiver.wants(labels) {
+            guard let notified = notified(receiver.name) else {
+                let isMuted = muted.contains { $0.receiver == receiver.name }
+                if receiver.escalateAfter.count > 0, !isMuted {
+                    next = min(next, escalation(to: receiver))
+                }
+                continue
+            }
             // A storm repeats itself.
-            guard let notified = notified(receiver.name), notified.storm == 0 else { continue }
-            next = min(next, notified.at + receiver.repeatInterval)
+            guard notified.storm == 0 else { continue }
+            next = min(next, repetition(of: notified.at, to: receiver))
         }
         for trigger in openTriggers(receivers)
         where !muted.contains(where: { $0.receiver == trigger.fallback.name }) {
-            next = min(next, trigger.due)
+            next = min(next, max(trigger.due, heldUntil))
         }
         return next
     }

@@ -236,13 +236,14 @@ package struct AlertBoard: Sendable {
     }
 
     /// Makes a stored change: of a pending one it is not known since when, so it is from `now` on.
-    mutating func put(_ report: AlertReport, since now: Int64) {
+    mutating func put(_ report: AlertReport, since now: Int64, firedAt: RunningTime) {
         if let known = entries[report.key] { remove(report.key, known.serial) }
         guard report.state == .pending || report.state == .firing else { return }
         var alert = Alert(since: now, activeAt: report.activeAt, stats: report.stats)
         alert.state = report.state
         alert.startsAt = report.startsAt
         alert.incident = report.incident
+        alert.firedAt = firedAt
         alert.severity = report.severity
         alert.labels = report.labels
         alert.annotations = report.annotations
@@ -289,7 +290,11 @@ package struct AlertBoard: Sendable {
         }
         var marks = TriggerMark.all(list)
         archive.code(&marks, empty: TriggerMark()) { $1.code(&$0) }
+        // Since version 8; what is older ends here.
+        var firedAt = list.map(\.1.firedAt)
+        archive.code(&firedAt, empty: .distantPast) { $0.code(&$1) }
         guard archive.isReading else { return }
+        for (place, firedAt) in zip(list.indices, firedAt) { list[place].1.firedAt = firedAt }
         for mark in marks where !mark.put(into: &list) { archive.refuse() }
         for (key, alert) in list {
             insert(key, alert)

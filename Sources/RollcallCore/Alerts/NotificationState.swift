@@ -23,6 +23,8 @@ package struct NotificationState: Sendable {
     private var drills: [Drill] = []
     /// The storms, in which people are told of many alerts together.
     var storms = StormState()
+    /// The incidents that somebody sees to.
+    var takes = Takes()
     /// The time that we did not run, if nobody was told yet (B4).
     private(set) var absence: (from: Timestamp, to: Timestamp)?
     /// True if whoever was not told of an alert may have to be told now.
@@ -59,7 +61,7 @@ package struct NotificationState: Sendable {
 
     // MARK: - Silences
 
-    /// Forgets who silenced something, and what they said: for a state that leaves the house.
+    /// Forgets who silenced or took something, and what they said: for a state that leaves the house.
     mutating func forgetAuthors() {
         for index in silences.indices {
             (silences[index].author, silences[index].comment) = ([], [])
@@ -69,6 +71,7 @@ package struct NotificationState: Sendable {
             (pastSilences[index].author, pastSilences[index].comment) = ([], [])
             pastSilences[index].requestID = []
         }
+        takes.forgetAuthors()
     }
 
     /// Takes a silence that begins now; its number, or why not. One that is listed under the same
@@ -119,17 +122,31 @@ package struct NotificationState: Sendable {
             retire(place, silence.endsAt, silence.ends)
         }
         pastSilences.removeAll { clock.now - $0.ends >= Silence.listedFor }
+        takes.expire(clock.now)
     }
 
-    /// The earliest instant at which a silence ends.
+    /// The earliest instant at which a silence or a take ends.
     var nextEnd: RunningTime {
-        silences.isEmpty ? .distantFuture : silences.map(\.ends).min() ?? .distantFuture
+        let silence =
+            silences.isEmpty ? .distantFuture : silences.map(\.ends).min() ?? .distantFuture
+        return min(silence, takes.nextEnd)
     }
 
-    /// True if somebody may have to be told now, or a silence may be over.
+    /// True if somebody may have to be told now, or a silence or a take may be over.
     @inline(__always)
     var isDue: Bool {
         isDirty || isAllDirty || storms.isDirty || !silences.isEmpty || !pastSilences.isEmpty
+            || !takes.isEmpty
+    }
+
+    /// Returns who sees to an incident, by its number; nil if nobody does at `now`.
+    package func take(of incident: Int64, at now: RunningTime) -> Take? {
+        takes.all[incident].flatMap { $0.ends > now ? $0 : nil }
+    }
+
+    /// Returns how many incidents somebody sees to at `now`.
+    package func takesCount(at now: RunningTime) -> Int {
+        takes.all.values.count { $0.ends > now }
     }
 
     /// The first silence that mutes an alert with `labels`.
@@ -191,5 +208,7 @@ package struct NotificationState: Sendable {
         for index in silences.indices { silences[index].codeRequest(&archive) }
         for index in pastSilences.indices { pastSilences[index].codeRequest(&archive) }
         storms.code(&archive)
+        guard archive.version >= 8 else { return }
+        takes.code(&archive)
     }
 }

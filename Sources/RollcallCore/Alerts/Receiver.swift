@@ -57,6 +57,8 @@ package struct Receiver: Equatable, Sendable {
     package var fallback: [UInt8] = []
     /// After so long.
     package var fallbackAfter = Milliseconds.seconds(60)
+    /// In running time since it fires: what nobody has taken by then is told (R2). 0 to be told at once.
+    package var escalateAfter = Milliseconds(0)
     /// Addresses, each of which is told.
     package var targets = 1
 

@@ -68,6 +68,7 @@ struct CheckpointHead {
         guard archive.isReading else { return }
         engine.alerting.board.armAgain(engine.policy.alerts)
         engine.alerting.restoreStorms()
+        engine.alerting.restoreHolds(engine.clock)
         engine.alerting.board.armRepeats(engine.policy.receivers)
     }
 
@@ -196,6 +197,13 @@ extension Policy {
         archive.code(&promiseMax)
         archive.code(&missionPromiseMax)
         archive.code(&learnsGaps)
+        // Since version 8; what is older ends here.
+        guard archive.version >= 8 else { return }
+        var escalations = receivers.map(\.escalateAfter)
+        archive.code(&escalations, empty: Milliseconds(0)) { $0.code(&$1) }
+        for (place, after) in zip(receivers.indices, escalations) {
+            receivers[place].escalateAfter = after
+        }
     }
 
     /// The policy as the journal keeps it.

@@ -52,6 +52,7 @@ extension Alerting {
             // It had left before the storm began: it keeps its own key, repeats and end (D11).
             guard var alert = board[key] else { continue }
             alert.move(end.receiver, toStorm: 0)
+            alert.heldUntil = heldUntil(alert)
             // It is taken, whatever becomes of the storm's own message (D3).
             if let place = alert.placeNotified(end.receiver) {
                 board.dropTrigger(alert.notified[place].trigger, of: key)

@@ -23,7 +23,10 @@ extension Alerting {
         let keys = sorted.indices.filter { $0 == 0 || sorted[$0] != sorted[$0 - 1] }
             .map { sorted[$0] }
         var builder = NoticeBuilder(receivers: context.receivers.count)
-        for ended in ended { resolve(ended, context, &builder) }
+        for ended in ended {
+            resolve(ended, context, &builder)
+            notifications.takes.end(ended.alert.incident)
+        }
         beginStorms(keys, context, &builder.mutes)
         for key in keys {
             guard let alert = board[key], alert.state == .firing else { continue }
@@ -64,7 +67,7 @@ extension Alerting {
             for (place, receiver) in context.receivers.enumerated()
             where receiver.kind.isNotifiedOfWholeGroups && receiver.wants(alert.labels) {
                 guard let notified = alert.notified(receiver.name), notified.storm == 0,
-                    context.clock.now - notified.at >= receiver.repeatInterval,
+                    alert.repetition(of: notified.at, to: receiver) <= context.clock.now,
                     muteReason(key, alert.labels, context.clock) == nil
                 else { continue }
                 groups[key.name, default: []].insert(place)
@@ -125,6 +128,7 @@ extension Alerting {
         var alert = alert
         let groups = repeats[key.name] ?? []
         var next = RunningTime.distantFuture
+        let heldUntil = alert.heldUntil
         for (place, receiver) in context.receivers.enumerated()
         where receiver.wants(alert.labels) {
             let notified = alert.notified(receiver.name)
@@ -134,10 +138,15 @@ extension Alerting {
                 unmute(key, &alert, notified, context, &builder.mutes)
                 continue
             }
-            if let notifiedAt, context.clock.now - notifiedAt < receiver.repeatInterval,
-                !groups.contains(place)
-            {
-                next = min(next, notifiedAt + receiver.repeatInterval)
+            if let notifiedAt {
+                let due = alert.repetition(of: notifiedAt, to: receiver)
+                let isInGroup = groups.contains(place) && alert.heldUntil <= context.clock.now
+                if due > context.clock.now, !isInGroup {
+                    next = min(next, due)
+                    continue
+                }
+            } else if alert.escalation(to: receiver) > context.clock.now {
+                next = min(next, alert.escalation(to: receiver))
                 continue
             }
             if let reason = muteReason(key, alert.labels, context.clock) {
@@ -161,6 +170,8 @@ extension Alerting {
             builder.add(member, of: key, notifiedAt == nil ? .fired : .repeated, receiver, place)
         }
         giveAway(key, &alert, &next, context, &counters, &builder)
+        // A storm that it joined may be held.
+        if alert.heldUntil != heldUntil { next = alert.nextNotification(context.receivers) }
         board.note(key, alert, repeatAt: next)
     }
 
@@ -174,8 +185,9 @@ extension Alerting {
         alert.dropStaleMutes(context.receivers, now: context.clock.now)
         for trigger in alert.openTriggers(context.receivers) {
             let name = trigger.fallback.name
-            guard trigger.due <= context.clock.now else {
-                next = min(next, trigger.due)
+            let due = max(trigger.due, alert.heldUntil)
+            guard due <= context.clock.now else {
+                next = min(next, due)
                 continue
             }
             if let reason = muteReason(key, alert.labels, context.clock), reason != .blind {
@@ -210,6 +222,7 @@ extension Alerting {
         notifications.storms.join(storm, alert.incident, key, now: context.clock.now)
         alert.notify(receiver.name, at: context.clock.now, fallback, storm: storm)
         _ = alert.mute(receiver.name, .storm(storm))
+        alert.heldUntil = heldUntil(alert)
         builder.joined.append((key, storm))
         builder.mutes.append(
             Mute(

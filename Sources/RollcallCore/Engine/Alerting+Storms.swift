@@ -8,7 +8,11 @@ extension Alerting {
             guard let receiver = receivers.first(where: { $0.name == storm.queue.receiver }) else {
                 continue
             }
-            next = min(next, storm.notifiedAt + receiver.repeatInterval)
+            next = min(
+                next,
+                max(
+                    storm.notifiedAt + receiver.repeatInterval,
+                    notifications.takes.heldUntil(storm.episode)))
         }
         return next
     }
@@ -56,11 +60,14 @@ extension Alerting {
             return false
         }
         let reason = muteReason(key, alert.labels, context.clock)
-        if receiver.wants(alert.labels) { return reason == nil }
+        if receiver.wants(alert.labels) {
+            return reason == nil && alert.escalation(to: receiver) <= context.clock.now
+        }
         // Blindness mutes no fallback (D3).
         return (reason == nil || reason == .blind)
             && alert.openTriggers(context.receivers).contains {
-                $0.fallback.name == receiver.name && $0.due <= context.clock.now
+                $0.fallback.name == receiver.name
+                    && max($0.due, alert.heldUntil) <= context.clock.now
             }
     }
 
@@ -94,11 +101,15 @@ extension Alerting {
         var stormNotifications: [StormNotification] = []
         for storm in notifications.storms.storms {
             guard let (receiver, place) = receiver(of: storm.queue, context.receivers) else {
-                if storm.members.isEmpty { notifications.storms.remove(storm.episode) }
+                if storm.members.isEmpty {
+                    notifications.storms.remove(storm.episode)
+                    notifications.takes.end(storm.episode)
+                }
                 continue
             }
             if storm.members.isEmpty {
                 notifications.storms.remove(storm.episode)
+                notifications.takes.end(storm.episode)
                 guard storm.notifiedCount > 0,
                     receiver.sendsResolved || isGivenSome(receiver, context.receivers)
                 else {
@@ -108,8 +119,11 @@ extension Alerting {
                 continue
             }
             let isFirst = storm.notifiedCount == 0
+            let isHeld = notifications.takes.heldUntil(storm.episode) > context.clock.now
             let isAgain =
-                storm.isDoubled || storm.notifiedAt + receiver.repeatInterval <= context.clock.now
+                !isHeld
+                && (storm.isDoubled
+                    || storm.notifiedAt + receiver.repeatInterval <= context.clock.now)
             guard isFirst || storm.notices.isEmpty && isAgain else { continue }
             noteMembers(of: storm, receiver, context, &mutes)
             if let stormNotification = stormNotification(
@@ -278,6 +292,7 @@ extension Alerting {
                     board.dropTrigger(notified.trigger, of: single.key)
                 }
                 alert.notified.removeAll { $0.receiver == storm.queue.receiver }
+                alert.heldUntil = heldUntil(alert)
                 board.note(single.key, alert, repeatAt: alert.nextNotification(receivers))
             }
             notifications.storms.empty(storm.episode)

@@ -52,6 +52,7 @@ extension Engine {
         case .firing:
             // From now on they stay as they are, whatever the settings say (A1).
             alert.incident = alerting.notifications.takeIncident()
+            alert.firedAt = clock.now
             alert.severity = key.severity(rule)
             alert.labels = key.labels(rule, alert.severity)
             alert.annotations = rule.annotations

@@ -16,7 +16,7 @@ extension Engine {
     /// Goes on from `ledger` and what was stored since, in its order, instead of what was decided
     /// again: a page that went out keeps its key and its start, and nobody is told twice.
     ///
-    /// Silences and drills are events, not decisions: those stand as they were folded again. `taken` are
+    /// Silences, takes and drills are events, not decisions: those stand as they were folded again. `taken` are
     /// the notices that were delivered meanwhile.
     package mutating func take(
         _ ledger: AlertLedger, stored: [Decision], taken: Set<Int64> = []
@@ -31,7 +31,8 @@ extension Engine {
             case .alert(_, let report) where report.key.subject != .region([]):
                 let isAboutRollcall = report.key.name.isAboutRollcall
                 let now = isAboutRollcall ? clock.now.milliseconds : clock.observedNow.milliseconds
-                alerting.board.put(report, since: now)
+                alerting.board.put(
+                    report, since: now, firedAt: clock.instant(of: report.startsAt))
                 firing[report.incident] = report.state == .firing ? report.key : nil
                 alerting.notifications.note(storedNotice: 0, incident: report.incident)
             case .notice(let at, let notice):
@@ -70,6 +71,7 @@ extension Engine {
             alerting.notifications.storms.take(notice)
         }
         alerting.restoreStorms()
+        alerting.restoreHolds(clock)
         alerting.board.armAgain(policy.alerts)
         alerting.board.isAllDirty = true
         alerting.notifications.isAllDirty = true

@@ -233,6 +233,8 @@ package struct Engine: Sendable {
             liveness.reigns.begin(reign, clock)
         case .membership(let change): receipt.membershipFault = membership.take(change)
         case .silence(let change): alerting.change(change, clock, &receipt)
+        case .take(let change):
+            alerting.change(change, AlertContext(policy, clock), &receipt)
         case .drill(let receiver):
             alerting.drill(receiver, AlertContext(policy, clock), &decisions, &receipt)
         case .outcome(let end):

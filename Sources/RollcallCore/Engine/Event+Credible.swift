@@ -15,7 +15,8 @@ extension Event {
         case .reign(let reign):
             reign.number > 0 && (0...Self.spanMax).contains(reign.unobserved.count)
         case .membership(let change): change.isCredible
-        case .items, .roster, .erase, .clock, .store, .policy, .silence, .drill, .outcome, .pushed,
+        case .items, .roster, .erase, .clock, .store, .policy, .silence, .take, .drill, .outcome,
+            .pushed,
             .wake, .turn, .start, .done, .action, .subscription, .stop:
             true
         }

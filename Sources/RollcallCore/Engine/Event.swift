@@ -21,6 +21,9 @@ package enum Event: Sendable {
     indirect case policy(Policy)
     /// Somebody mutes notifications, or ends that.
     case silence(SilenceChange)
+    /// Somebody sees to an incident, or does not any more.
+    /// Indirect, or every event would be as large.
+    indirect case take(TakeChange)
     /// Somebody tests the way to the receiver of this name.
     case drill(receiver: [UInt8])
     /// The end of a message.
@@ -152,6 +155,10 @@ package struct Receipt: Equatable, Sendable {
     package var silenceFault: SilenceFault?
     /// True if it was begun before, under its `requestID`.
     package var isSilenceKnown = false
+    /// The number of the incident that was taken, or given back.
+    package var taken: Int64?
+    /// The reason why it was not.
+    package var takeFault: TakeFault?
     /// The decisions about the members of a circle that somebody looks at, by their ids.
     package var wakes: [WakeAnswer] = []
     /// Members beyond `WakeCall.membersMax`.
@@ -193,7 +200,8 @@ package struct Receipt: Equatable, Sendable {
             && a.aged == b.aged && a.agedCount == b.agedCount
             && a.retired == b.retired && a.rosterFault == b.rosterFault
             && a.erasure == b.erasure && a.silence == b.silence
-            && a.silenceFault == b.silenceFault && a.wakes == b.wakes
+            && a.silenceFault == b.silenceFault && a.taken == b.taken
+            && a.takeFault == b.takeFault && a.wakes == b.wakes
             && a.wakesBeyond == b.wakesBeyond && a.drill == b.drill
             && a.repeated == b.repeated && a.isOtherRequest == b.isOtherRequest
             && a.isKeyKept == b.isKeyKept && a.keysForgotten == b.keysForgotten

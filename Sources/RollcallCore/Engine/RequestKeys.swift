@@ -3,7 +3,7 @@
 package struct RequestKey: Equatable, Sendable {
     /// A `Kind` says who asks under such names; each kind has room of its own.
     package enum Kind: UInt8, CaseIterable, Sendable {
-        /// Those who act: silences, drills.
+        /// Those who act: silences, takes, drills.
         case action = 0
         /// Those who report: wakes, transitions. There may be many a second.
         case report = 1
@@ -197,6 +197,7 @@ extension Receipt {
     package func result(of event: Event) -> [Int64] {
         switch event {
         case .silence: return [silence ?? 0]
+        case .take: return [taken ?? 0]
         case .drill: return [drill ?? 0]
         case .wake:
             let reasons = WakeReason.allCases.map { reason in wakes.count { $0.reason == reason } }

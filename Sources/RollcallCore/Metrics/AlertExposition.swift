@@ -6,6 +6,8 @@ extension Exposition {
         appendStates(engine, alarms)
         family("rollcall_silences_active", .gauge, "Silences in force.")
         sample(Quantity(engine.alerting.notifications.silences.count))
+        family("rollcall_incidents_taken", .gauge, "Incidents that somebody sees to.")
+        sample(Quantity(engine.alerting.notifications.takesCount(at: engine.clock.now)))
         family(
             "rollcall_notifications", .counter,
             "Messages that came to their end, by receiver and what became of them.")

@@ -4,7 +4,7 @@ package enum EventLine {
     /// Appends the line of `event` and its line feed; false if a damaged item is in it. `at` is the
     /// wall, of `clock` the one after the step; `policy` is the body of new settings.
     ///
-    /// No secret is in it, and of silences, drills and names of requests nothing but that there was
+    /// No secret is in it, and of silences, takes, drills and names of requests nothing but that there was
     /// one; of who did what, nothing either.
     package static func append(
         _ event: Event, at: Timestamp, policy: (Policy) -> [UInt8], to output: inout [UInt8]
@@ -31,6 +31,7 @@ package enum EventLine {
             output += policy(rules)
             JSONWriter.raw("}\n", to: &output)
         case .silence: line("silence", nil, at, &output)
+        case .take: line("take", nil, at, &output)
         case .drill: line("drill", nil, at, &output)
         case .done: line("key", nil, at, &output)
         case .outcome: line("outcome", nil, at, &output)

@@ -156,7 +156,7 @@ package struct ReplayReader {
             return .roster(items, source: line.source, line.terms)
         case "stop": return .stop
         // An operator's: no sign of life of any source. A repeat of what has a name is not there.
-        case "end", "silence", "drill", "key", "action", "subscription": return nil
+        case "end", "silence", "take", "drill", "key", "action", "subscription": return nil
         case "policy":
             guard let decodePolicy else { return nil }
             do {

@@ -38,6 +38,8 @@ enum EventCode {
     static let action: UInt8 = 37
     /// The place of a subscriber.
     static let subscription: UInt8 = 38
+    /// The code of who sees to an incident, or does not any more.
+    static let take: UInt8 = 39
 }
 
 /// Puts the events of a journal together again from its rows.
@@ -159,6 +161,7 @@ package struct JournalReplay {
         case EventCode.subscription:
             return SubscriptionMark(journalBytes: body).map { .subscription($0) }
         case EventCode.action: return ActionReport(journalBytes: body).map { .action($0) }
+        case EventCode.take: return TakeChange(journalBytes: body).map { .take($0) }
         case EventCode.start: return .start(isRestored: body == [1])
         case EventCode.stop: return .stop
         default: return nil

@@ -111,6 +111,7 @@ package struct PendingTurn {
             append(EventCode.silence, silence.journalBytes, &engine)
         case .silence(.end(let number)):
             append(EventCode.silenceEnd, Self.number(number), &engine)
+        case .take(let change): append(EventCode.take, change.journalBytes, &engine)
         case .drill(let receiver): append(EventCode.drill, receiver, &engine)
         case .outcome(let end): append(EventCode.outcome, end.journalBytes, &engine)
         case .pushed(let end): append(EventCode.pushed, end.journalBytes, &engine)
@@ -166,7 +167,7 @@ package struct PendingTurn {
         if receipt.repeated != nil || receipt.isOtherRequest || receipt.isSilenceKnown { return }
         if case .policy = event {} else if receipt.accepted == 0 { return }
         var action = action
-        action.number = receipt.silence ?? receipt.drill ?? 0
+        action.number = receipt.silence ?? receipt.taken ?? receipt.drill ?? 0
         _ = fold(.action(action), into: &engine, at: instant)
     }
 

@@ -3,13 +3,16 @@
 /// Without tokens everything is open; that is for loopback, or for who says `--insecure`.
 /// Source: V9.
 package struct Access: Sendable, Equatable {
-    /// The scopes that a token opens. None includes another: a token has the scopes that it lists.
+    /// The scopes that a token opens. None includes another but `admin`, which opens `act` too: a token
+    /// has the scopes that it lists.
     package enum Scope: String, CaseIterable, Sendable {
         /// Batches, transitions, facts, rosters, heartbeats, wakes.
         case ingest
         /// All GET.
         case read
-        /// Silences, drills, reloading, erasing.
+        /// Silences, drills, taking incidents, asking people.
+        case act
+        /// Reloading, erasing, and all that `act` opens.
         case admin
     }
 
@@ -22,6 +25,11 @@ package struct Access: Sendable, Equatable {
         /// The inputs that it opens, each by any method (M3).
         package let inputs: Set<String>
         fileprivate let padded: PaddedToken
+
+        /// Returns true if the token opens what needs `scope`.
+        package func opens(_ scope: Scope) -> Bool {
+            scopes.contains(scope) || scope == .act && scopes.contains(.admin)
+        }
 
         /// The token of `bytes` under a name that may be shown.
         /// - Throws: `AccessError`, never with the bytes, if the name, the scopes or the bytes are
@@ -76,6 +84,11 @@ package struct Access: Sendable, Equatable {
     /// tells nothing of any of them.
     package func holder(_ authorization: String?) -> Token? {
         authorization.flatMap { Credentials.token(in: $0) }.flatMap { holder(of: $0) }
+    }
+
+    /// Returns true if a field's token is a password, which a browser sends by itself.
+    package static func isPassword(_ authorization: String?) -> Bool {
+        authorization.flatMap { Credentials.basic(in: $0) } != nil
     }
 
     /// Returns the token of these bytes; nil if it is nobody's.

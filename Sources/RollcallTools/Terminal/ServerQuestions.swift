@@ -47,7 +47,7 @@ package final class ServerQuestions {
     ) throws(QuestionError) -> (status: Int, body: JSONTree) {
         let answer = try call(method, path, body)
         guard (200...299).contains(answer.status) else {
-            throw refusal(answer, path, method == .get ? .read : .admin)
+            throw refusal(answer, path, method == .get ? .read : .act)
         }
         return (answer.status, try read(answer.body))
     }
@@ -92,7 +92,7 @@ package final class ServerQuestions {
     /// these.
     private static let missing = [
         "nobody has this id", "no silence", "no such drill", "no receiver", "no member has",
-        "watches alone",
+        "watches alone", "no such incident", "nobody has taken it",
     ]
 
     private func refusal(

@@ -289,7 +289,20 @@ struct StatusPage {
             notified.isEmpty ? "Nobody was told" : "\(head): \(notified.joined(separator: ", "))"
         ]
         if !untold.isEmpty { parts.append("NOT REACHED: \(untold.joined(separator: ", "))") }
-        if receivers.isEmpty, muted.isEmpty { parts.append("no receiver is set for it") }
+        let later = (alert["escalations"]?.elements ?? []).map { one in
+            let at = one["at"]?.instant.map { " in \(ConsoleStyle.span($0 - asOf))" } ?? ""
+            return (one["receiver"]?.shown ?? GapListing.missing) + at
+        }
+        if let take = alert["taken"], let by = take["by"]?.shown {
+            let until = take["until"]?.instant.map { " until \(style.moment($0))" } ?? ""
+            parts.insert("\(by) sees to it\(until)", at: 0)
+        }
+        if !later.isEmpty {
+            parts.append("told if nobody takes it: \(later.joined(separator: ", "))")
+        }
+        if receivers.isEmpty, muted.isEmpty, later.isEmpty {
+            parts.append("no receiver is set for it")
+        }
         if !muted.isEmpty { parts.append("not told: \(muted.joined(separator: ", "))") }
         return parts.joined(separator: "; ") + "."
     }

@@ -142,10 +142,21 @@ export function telling(alert, now) {
     "li", { key: `muted ${one.receiver}`, class: "muted" },
     name(one.receiver), " is not told: ", mute(one)));
   if (isForNobody(alert)) {
-    return h("ul", { class: "telling" },
+    return h("ul", { class: "telling" }, taken(alert, now),
       h("li", { class: "way is-none" }, "no receiver is set for it: nobody is told"));
   }
-  return h("ul", { class: "telling" }, told, muted);
+  const later = (alert.escalations ?? []).map((one) => h(
+    "li", { key: `later ${one.receiver}`, class: "muted" },
+    name(one.receiver), " is told at ", time(one.at, now), " unless somebody takes it"));
+  return h("ul", { class: "telling" }, taken(alert, now), told, later, muted);
+}
+
+// Who sees to an alert, in their own words if they left some.
+function taken(alert, now) {
+  const one = alert.taken;
+  return one ? h("li", { key: "taken", class: "way is-taken" },
+    name(one.by), " sees to it until ", time(one.until, now),
+    one.note ? `: ${plain(one.note)}` : null) : null;
 }
 
 /** Why a receiver is not told. */
@@ -181,7 +192,8 @@ export function isTaken(alert) {
 
 /** Whether no receiver is set for an alert that is not muted either. */
 export function isForNobody(alert) {
-  return receivers(alert).length === 0 && (alert.muted ?? []).length === 0;
+  return receivers(alert).length === 0 && (alert.muted ?? []).length === 0
+    && (alert.escalations ?? []).length === 0;
 }
 
 /** The receivers that were tried and have not taken an alert. */

@@ -14,7 +14,7 @@ export function announce(state) {
       .map((one) => [one.incident ?? one.alertname, one.annotations?.summary ?? one.alertname])),
     ways: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
       .map((one) => [one.incident ?? one.alertname, isTaken(one) ? "taken"
-        : silenceOf(one, state.silences) ? "silenced" : one.muted?.length ? "muted" : "open"])),
+        : one.taken ? "seen to" : silenceOf(one, state.silences) ? "silenced" : one.muted?.length ? "muted" : "open"])),
   };
   const words = before === null ? [] : differences(before, after);
   before = after;
@@ -51,6 +51,7 @@ function reached(unreached, ways) {
   if (found.length === 0 || found.includes("open")) {
     return "Rollcall does not say any more that nobody has been reached";
   }
+  if (found.includes("seen to")) return "Somebody sees to it";
   return found.includes("taken") ? "Somebody has been reached"
     : "The critical alert that nobody took is over";
 }
