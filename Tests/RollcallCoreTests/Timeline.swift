@@ -10,7 +10,7 @@ import Testing
 /// behind), `refused N`, `clock steps ±N` (TIME is after the step), `policy WORDS`, `roster IDS [shrink] [part ID [more]]`,
 /// `server says ID FROM to TO [id X] [WHEN]`,
 /// `start`, `stop`, `turn`, `line {…}`; or nobody, to expect only. People report (a batch), are told
-/// or go (facts of the backend), pause, share, are erased. WHEN is `10s ago`, `2s ahead`, or a TIME.
+/// or go (facts of the backend), pause, share, are asked for [by ID], are erased. WHEN is `10s ago`, `2s ahead`, or a TIME.
 ///
 /// EXPECTED is `41 online [from X] [by ORIGIN]`, `41 not expected`, `blind REASON [ended] [since
 /// TIME]` or `41 #5 late`; with `gaps` also `41 gap open|judged|closed [CAUSE]` and
@@ -135,6 +135,9 @@ struct Script {
         case "is" where words.take("erased"):
             standing[who] = nil
             return add("erase", "{\"responder_id\":\"\(who)\"}")
+        case "is" where words.take("asked"):
+            let asker = words.take("by") ? ",\"by\":\"\(try words.some())\"" : ""
+            return add("ask", "{\"responder_id\":\"\(who)\"\(asker)}")
         case "is", "are": try words.demand("told")
         case "shares": clauses.set("sharing", "active")
         case "pauses" where words.take("until"):

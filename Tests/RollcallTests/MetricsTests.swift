@@ -385,6 +385,12 @@ private let expectedPage = #"""
     # HELP rollcall_nudge_outcomes What followed nudges within half an hour.
     …_total{outcome="located",platform…} unknown 0, ios 0, android 0, other 0
     … 3 more like it
+    # TYPE rollcall_asks counter
+    # HELP rollcall_asks Asks for people by others, by what came of them and why.
+    …_total{decision="send",reason…} asked 0
+    …_total{decision="dry_run",reason…} asked 0
+    …_total{decision="hold",reason…} off_duty 0, paused 0, solo 0, no_token 0, throttled 0, rate 0, \#
+    blind 0, fresh 0, stranger 0, disabled 0
     # TYPE rollcall_wakes counter
     # HELP rollcall_wakes Decisions about phones of circles that somebody looked at, by why.
     …_total{decision="wake",reason…} asked 0
@@ -534,10 +540,11 @@ private let expectedPage = #"""
     …_total{route="gaps",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
     …_total{route="events",code…} 200 0, 400 0, 401 0, 403 0, 410 0, 503 0
     …_total{route="dark",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
-    …_total{route="nudges",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
+    …_total{route="nudges",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 409 0, 422 0, 429 0, 503 0
     …_total{route="wakes",code…} 200 0, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#
     429 0, 503 0
     …_total{route="alerts",code…} 200 0, 400 0, 401 0, 403 0, 503 0
+    …_total{route="incidents",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 409 0, 422 0, 503 0
     …_total{route="silences",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 409 0, 422 0, 503 0
     …_total{route="drills",code…} 200 0, 202 0, 400 0, 401 0, 403 0, 404 0, 422 0, 503 0
     …_total{route="erasures",code…} 200 0, 401 0, 403 0, 404 0, 503 0
@@ -556,7 +563,7 @@ private let expectedPage = #"""
     …_count{route…} batches 1
     …_sum{route…} batches 0.000123
     …_bucket{route="inputs",le…} none
-    … 18 more like it
+    … 19 more like it
     …_bucket{route="other",le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 0, 0.0025 0, 0.005 0, \#
     0.01 0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
     …_count{route…} other 1

@@ -180,7 +180,7 @@ import Testing
         let receivers = configuration.policy.receivers
         #expect(receivers.map(\.escalateAfter) == [.seconds(0), .seconds(900)])
         #expect(
-            configuration.notifyingWords[2].hasSuffix(
+            configuration.notifyingWords[1].hasSuffix(
                 "is told of every alert that nobody has taken after 15 min, again every 4 h while "
                     + "it fires, and when it ends."))
         let entries = ReceiverField.entries(configuration).map(\.text)

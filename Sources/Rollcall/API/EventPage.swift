@@ -42,7 +42,8 @@ struct EventPage: Sendable {
             }
             return looked < Self.decisionsMax
         }
-        let numbers = Set(found.compactMap(\.decision.person))
+        let numbers = Set(
+            found.flatMap { [$0.decision.person, $0.decision.actor] }.compactMap { $0 })
         guard let people = numbers.isEmpty ? [:] : work.people(numbers) else { return nil }
         for (number, kind, decision) in found {
             let person = decision.person.flatMap { people[$0] }
@@ -52,8 +53,9 @@ struct EventPage: Sendable {
                 Event(
                     number: number, kind: kind, at: decision.at, responder: person?.id ?? [],
                     region: decision.region ?? person?.region ?? [],
-                    body: EventJSON.event(decision, kind, cursor: cursor, person, erased: erased.id)
-                ))
+                    body: EventJSON.event(
+                        decision, kind, cursor: cursor, person,
+                        by: decision.actor.flatMap { people[$0] }, erased: erased.id)))
         }
     }
 }

@@ -80,6 +80,18 @@ extension Route {
             }
         ) { $0.postHeartbeat($1.request, $1.answer) },
         Route(
+            .post, .nudges, "ask", .nudges, .ingest, .writes, "Somebody asks a person to reconnect",
+            """
+            A token with the scope `act` asks as an operator and is answered the decision with its \
+            reason; with `ingest` alone it passes on what a member of a circle asks, whose id is `by`, \
+            and learns whether somebody was asked, not why not. Nobody is asked twice within an hour, \
+            nor more than six times a day, whoever asks. `stranger`: who asks is in no circle of theirs.
+            """,
+            shared: [.source, .strict, .idempotencyKey], body: "AskRequest",
+            answers: [200: "Asked"], problems: [404, 409, 422, 429],
+            scopeOfRequest: { _, token in Router.scopeToAsk(token) }
+        ) { $0.postNudge($1.request, $1.answer) },
+        Route(
             .post, .wakes, "wake", .wakes, .ingest, .writes, "Somebody looks at a circle",
             """
             Wakes the phones of its other members by a silent push, so that the map shows where \

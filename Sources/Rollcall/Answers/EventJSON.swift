@@ -10,11 +10,11 @@ enum EventJSON {
         let region: [UInt8]
     }
 
-    /// Returns the object of an event behind its cursor; `erased` tells the id of somebody erased by
+    /// Returns the object of an event behind its cursor; `actor` is the person who did it, and `erased` tells the id of somebody erased by
     /// its hash, for as long as it is known.
     static func event(
         _ decision: Decision, _ kind: EventKind, cursor: String, _ person: Person?,
-        erased: (UInt64) -> [UInt8]?
+        by actor: Person? = nil, erased: (UInt64) -> [UInt8]?
     ) -> [UInt8] {
         var body: [UInt8] = []
         JSONWriter.raw("{\"cursor\":", to: &body)
@@ -25,13 +25,14 @@ enum EventJSON {
             text("responder_id", person.id, to: &body)
             text("region", person.region, to: &body)
         }
-        append(decision, erased, to: &body)
+        append(decision, actor, erased, to: &body)
         body.append(UInt8(ascii: "}"))
         return body
     }
 
     private static func append(
-        _ decision: Decision, _ erased: (UInt64) -> [UInt8]?, to body: inout [UInt8]
+        _ decision: Decision, _ actor: Person?, _ erased: (UInt64) -> [UInt8]?,
+        to body: inout [UInt8]
     ) {
         switch decision {
         case .status(_, _, let from, let to, let origin):
@@ -63,7 +64,7 @@ enum EventJSON {
             ResponderJSON.word("push_kind", end.kind.word, to: &body)
             number("push", end.number, to: &body)
             ResponderJSON.word("outcome", end.outcome.word, to: &body)
-        case .action(_, let report): append(report, to: &body)
+        case .action(_, let report): append(report, actor, to: &body)
         case .person(_, let report):
             ResponderJSON.word("change", report.change.word, to: &body)
             guard let hash = report.hash else { return }
@@ -73,14 +74,20 @@ enum EventJSON {
         }
     }
 
-    private static func append(_ report: ActionReport, to body: inout [UInt8]) {
+    private static func append(
+        _ report: ActionReport, _ actor: Person?, to body: inout [UInt8]
+    ) {
         ResponderJSON.word("action", report.kind.word, to: &body)
         let isOfIncident = report.kind == .take || report.kind == .release
         if report.number > 0 {
-            number(isOfIncident ? "incident" : "number", report.number, to: &body)
+            let name: StaticString =
+                isOfIncident ? "incident" : report.kind == .ask ? "push" : "number"
+            number(name, report.number, to: &body)
         }
         if !report.subject.isEmpty { text("subject", report.subject, to: &body) }
-        if !report.author.isEmpty { text("by", report.author, to: &body) }
+        // Of a member who was erased nobody is told.
+        let author = report.actor < 0 ? report.author : actor?.id ?? []
+        if !author.isEmpty { text("by", author, to: &body) }
         if !report.token.isEmpty { text("token", report.token, to: &body) }
         if !report.comment.isEmpty { text("comment", report.comment, to: &body) }
         if report.until > .distantPast { ResponderJSON.time("until", report.until, to: &body) }
@@ -121,8 +128,14 @@ extension Decision {
             number
         case .push(_, let end): end.person
         case .person(_, let report): report.number
-        case .alert, .notice, .mute, .blind, .skew, .action, .delivery: nil
+        case .action(_, let report): report.person < 0 ? nil : report.person
+        case .alert, .notice, .mute, .blind, .skew, .delivery: nil
         }
+    }
+
+    /// The number of the person who did it; nil if nobody did, or somebody who is none.
+    var actor: Int? {
+        if case .action(_, let report) = self, report.actor >= 0 { report.actor } else { nil }
     }
 
     /// The region that it names itself; nil if it names none.

@@ -14,6 +14,7 @@ package enum NudgeJSON {
         if let until = report.until { ResponderJSON.time("until", until, to: &body) }
         if let outcome = report.outcome { ResponderJSON.word("followed", outcome.word, to: &body) }
         guard report.kind != .followed else { return }
+        if report.facts.isAsked { JSONWriter.raw(",\"asked\":true", to: &body) }
         ResponderJSON.word("cause", report.facts.cause.word, to: &body)
         JSONWriter.raw(",\"stale_seconds\":", to: &body)
         JSONWriter.integer(report.facts.stale.count / 1000, to: &body)

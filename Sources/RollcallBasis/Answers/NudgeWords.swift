@@ -23,9 +23,22 @@ package enum NudgeWords {
         case .paused: "they paused sharing"
         case .solo: "nobody else of their circles is active"
         case .noToken: "nobody told where a push would reach them"
-        case .throttled: "they were nudged within the interval, or nudges are frozen"
+        case .throttled:
+            "they were nudged or asked for within the interval, or nudges are frozen"
         case .rate: "so many are nudged that they wait for their turn"
         case .blind: "we cannot see, or could not until lately"
+        case .fresh: "they were located just now"
+        }
+    }
+
+    /// Returns what came of asking for somebody, in words.
+    package static func asked(_ result: AskResult) -> String {
+        switch result {
+        case .send: "asked: the push is on its way"
+        case .dryRun: "would be asked; a dry run, so nothing is sent"
+        case .stranger: "not asked: whoever asks is in no circle of theirs"
+        case .disabled: "not asked: nudges are disabled"
+        case .hold(let reason): "not asked: \(Self.reason(reason))"
         }
     }
 
@@ -61,9 +74,10 @@ package enum NudgeWords {
             let rest = report.until.map { "; for \(ConsoleStyle.span($0 - at)) more" } ?? ""
             return "not nudged: \(reason)\(rest)"
         }
-        if report.isDryRun { return "to be nudged; a dry run, so nothing was sent" }
+        let asked = report.facts.isAsked ? ", because somebody asked" : ""
+        if report.isDryRun { return "to be nudged\(asked); a dry run, so nothing was sent" }
         let rest = followed.map { "; \(outcome($0.outcome, later: $0.at - at))" } ?? ""
-        return sent(push) + rest
+        return sent(push) + asked + rest
     }
 
     private static func sent(_ push: PushDeliveryStatus?) -> String {

@@ -33,7 +33,7 @@ enum WebhookPush {
                 ? .text(RFC3339.string(location)) : .null,
             "stale_seconds": .integer(push.facts.stale.count / 1000), "circles": circles(push),
         ]
-        return tree.members
+        return (push.facts.isAsked ? tree.with(["asked": true]) : tree).members
     }
 
     private static func wake(_ push: PushPayload) -> [JSONTree.Member] {

@@ -103,9 +103,9 @@ extension Configuration {
                         + "which \(names.count == 1 ? "is" : "are") critical"))
         }
         let late = shapes.filter { shape in
-            let told = pagers.filter { shape.mayBe(for: $0) }
-            return shape.severity == .critical && !told.isEmpty
-                && told.allSatisfy { $0.escalateAfter.count > 0 }
+            let notified = pagers.filter { shape.mayBe(for: $0) }
+            return shape.severity == .critical && !notified.isEmpty
+                && notified.allSatisfy { $0.escalateAfter.count > 0 }
         }
         if let shape = late.first {
             found.append(

@@ -14,6 +14,8 @@ package struct ActionReport: Equatable, Sendable {
         case take = 4
         /// Nobody sees to it any more.
         case release = 5
+        /// A person is asked to reconnect.
+        case ask = 6
 
         /// The word in answers.
         package var word: StaticString {
@@ -24,13 +26,14 @@ package struct ActionReport: Equatable, Sendable {
             case .reload: "reload"
             case .take: "take"
             case .release: "release"
+            case .ask: "ask"
             }
         }
     }
 
     package var kind: Kind
     /// The number of what it made or ended: of the silence, of the drill's message, of the
-    /// incident; 0 of others.
+    /// incident, of the push; 0 of others.
     package var number: Int64 = 0
     /// The name of what it is about: a drill's receiver; empty for none.
     package var subject: [UInt8] = []
@@ -43,6 +46,10 @@ package struct ActionReport: Equatable, Sendable {
     package var comment: [UInt8] = []
     /// The instant until which it holds, of a take; the distant past of others.
     package var until = Timestamp.distantPast
+    /// The number of the person whom it is about; below 0 if it is about nobody.
+    package var person = -1
+    /// The number of the person who did it; below 0 if it was an operator.
+    package var actor = -1
 
     /// A report that `author` did something.
     package init(_ kind: Kind, author: [UInt8], token: [UInt8] = []) {
@@ -71,5 +78,7 @@ package struct ActionReport: Equatable, Sendable {
         archive.code(&token)
         archive.code(&comment)
         archive.code(&until)
+        archive.code(&person)
+        archive.code(&actor)
     }
 }

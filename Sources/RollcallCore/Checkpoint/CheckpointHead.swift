@@ -151,6 +151,8 @@ extension Counters {
         // Since version 7; what is older ends here.
         dark.codePromised(&archive)
         gaps.codeMakers(&archive)
+        // Since version 8; what is older ends here.
+        nudges.codeAsks(&archive)
     }
 }
 

@@ -24,6 +24,7 @@ struct PersonExtras: Sendable {
             | (queueDepths == nil ? 0 : 128) | (uncovered == nil ? 0 : 256)
             | (flapping == nil ? 0 : 512) | (nudges == nil ? 0 : 1024)
             | (wokenAt == nil ? 0 : 2048) | (captures == nil ? 0 : 1 << 13)
+            | (nudges?.isAskedFor == true ? 1 << 14 : 0)
     }
 
     /// Most people have none of it: one byte. True if there is any.
@@ -50,6 +51,11 @@ struct PersonExtras: Sendable {
         if has(9) { archive.code(some: &flapping, empty: Flapping()) { $1.code(&$0) } }
         if has(10) { archive.code(some: &nudges, empty: NudgeState()) { $1.code(&$0) } }
         if has(11) { archive.code(some: &wokenAt, empty: .distantPast) { $0.code(&$1) } }
+        if has(14) {
+            var state = nudges ?? NudgeState()
+            state.codeAsks(&archive)
+            nudges = state
+        }
         if has(13) { archive.code(some: &captures, empty: CaptureLedger()) { $1.code(&$0) } }
         return true
     }

@@ -3,7 +3,8 @@ package struct NudgeCounters: Equatable, Sendable {
     /// Decided to be sent, and in dry runs.
     package private(set) var sent = 0
     package private(set) var dryRuns = 0
-    private var holds = [Int](repeating: 0, count: NudgeReason.allCases.count)
+    /// By what the ledger has: `fresh` is only answered.
+    private var holds = [Int](repeating: 0, count: Int(NudgeReason.fresh.rawValue))
     /// By outcome × platform.
     private var outcomes = [Int](
         repeating: 0, count: NudgeOutcome.allCases.count * Platform.allCases.count)
@@ -12,8 +13,13 @@ package struct NudgeCounters: Equatable, Sendable {
     /// By kind × outcome.
     private var pushes = [Int](
         repeating: 0, count: PushKind.allCases.count * PushOutcome.allCases.count)
+    /// By what came of it: sent, in a dry run, of a stranger, disabled, then by the reason.
+    private var asks = [Int](repeating: 0, count: 4 + NudgeReason.allCases.count)
 
     package init() {}
+
+    /// Returns how many asks came to something (R3).
+    package func asked(_ result: AskResult) -> Int { asks[Self.place(result)] }
 
     /// Returns how often somebody was not nudged for `reason`, as far as it is written.
     package func held(_ reason: NudgeReason) -> Int { holds[Int(reason.rawValue)] }
@@ -33,6 +39,8 @@ package struct NudgeCounters: Equatable, Sendable {
 
     mutating func note(_ report: NudgeReport) {
         switch report.kind {
+        // It is counted as an ask.
+        case .send where report.facts.isAsked: break
         case .send: if report.isDryRun { dryRuns += 1 } else { sent += 1 }
         case .hold: if let reason = report.reason { holds[Int(reason.rawValue)] += 1 }
         case .followed:
@@ -46,12 +54,24 @@ package struct NudgeCounters: Equatable, Sendable {
         if let reason { notWoken[Int(reason.rawValue)] += 1 } else { wakes += 1 }
     }
 
+    mutating func note(_ result: AskResult) { asks[Self.place(result)] += 1 }
+
     mutating func note(_ end: PushEnd) { pushes[Self.place(end.kind, end.outcome)] += 1 }
 
     /// Goes on from other counters in what is decided; what was told to us stays (J4).
     mutating func goOn(from other: NudgeCounters) {
         (sent, dryRuns) = (other.sent, other.dryRuns)
         (holds, outcomes) = (other.holds, other.outcomes)
+    }
+
+    private static func place(_ result: AskResult) -> Int {
+        switch result {
+        case .send: 0
+        case .dryRun: 1
+        case .stranger: 2
+        case .disabled: 3
+        case .hold(let reason): 4 + Int(reason.rawValue)
+        }
     }
 
     private static func place(_ outcome: NudgeOutcome, _ platform: Platform) -> Int {
@@ -71,6 +91,9 @@ package struct NudgeCounters: Equatable, Sendable {
         Self.code(&notWoken, &archive)
         Self.code(&pushes, &archive)
     }
+
+    /// Codes what version 8 added, at the end of all counts.
+    mutating func codeAsks(_ archive: inout Archive) { Self.code(&asks, &archive) }
 
     private static func code(_ counts: inout [Int], _ archive: inout Archive) {
         let expected = counts.count

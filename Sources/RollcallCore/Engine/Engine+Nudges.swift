@@ -55,6 +55,31 @@ extension Engine {
         }
     }
 
+    // MARK: - Asks
+
+    /// The numbers of those whom a call is about.
+    package func people(of call: AskCall) -> AskCall { people.people(of: call) }
+
+    /// Somebody asks for a person.
+    mutating func ask(_ call: AskCall, _ receipt: inout Receipt) {
+        guard case .numbers(let number, let asker) = people.people(of: call),
+            people.knows(number)
+        else { return }
+        var answer = AskAnswer(person: number, asker: asker)
+        if let asker, !people.share(aCircle: number, asker) {
+            answer.result = .stranger
+        } else if policy.nudges.mode == .disabled {
+            answer.result = .disabled
+        } else {
+            let (entries, found) = nudges.ask(answer, &people, gaps, policy, clock)
+            answer = found
+            for (number, report) in entries { write(report, number) }
+        }
+        counters.nudges.note(answer.result)
+        receipt.ask = answer
+        receipt.accepted = answer.result.isSent ? 1 : 0
+    }
+
     // MARK: - Questions
 
     /// Returns the token under which somebody's phone is reached, as it was told; nil if nobody

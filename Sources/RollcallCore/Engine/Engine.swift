@@ -245,6 +245,9 @@ package struct Engine: Sendable {
         case .wake(let call, let source):
             sight.wrote(source, now: clock.now)
             wake(call, &receipt)
+        case .ask(let call, let source):
+            if !call.isOperators { sight.wrote(source, now: clock.now) }
+            ask(call, &receipt)
         case .done(let request):
             receipt.isKeyKept = true
             receipt.keysForgotten = requestKeys.keep(request, at: clock.now)

@@ -17,7 +17,7 @@ extension Event {
         case .membership(let change): change.isCredible
         case .items, .roster, .erase, .clock, .store, .policy, .silence, .take, .drill, .outcome,
             .pushed,
-            .wake, .turn, .start, .done, .action, .subscription, .stop:
+            .wake, .ask, .turn, .start, .done, .action, .subscription, .stop:
             true
         }
     }

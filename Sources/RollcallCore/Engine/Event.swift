@@ -39,6 +39,9 @@ package enum Event: Sendable {
     case start(isRestored: Bool = false)
     /// Another member of the cluster leads from now on, or the same one anew.
     case reign(Reign)
+    /// Somebody asks for a person.
+    /// Indirect, or every event would be as large.
+    indirect case ask(AskCall, source: [UInt8])
     /// A request was done under a name that its client gave it (S19). It comes behind the event that
     /// did it.
     /// Indirect, or every event would be as large.
@@ -163,6 +166,8 @@ package struct Receipt: Equatable, Sendable {
     package var wakes: [WakeAnswer] = []
     /// Members beyond `WakeCall.membersMax`.
     package var wakesBeyond = 0
+    /// The decision about somebody who was asked for.
+    package var ask: AskAnswer?
     /// The number of a drill's notice; nil if the settings know no such receiver.
     package var drill: Int64?
     /// The result of the request that this one repeats: nothing was done again; nil if it repeats
@@ -202,7 +207,7 @@ package struct Receipt: Equatable, Sendable {
             && a.erasure == b.erasure && a.silence == b.silence
             && a.silenceFault == b.silenceFault && a.taken == b.taken
             && a.takeFault == b.takeFault && a.wakes == b.wakes
-            && a.wakesBeyond == b.wakesBeyond && a.drill == b.drill
+            && a.wakesBeyond == b.wakesBeyond && a.ask == b.ask && a.drill == b.drill
             && a.repeated == b.repeated && a.isOtherRequest == b.isOtherRequest
             && a.isKeyKept == b.isKeyKept && a.keysForgotten == b.keysForgotten
             && a.membershipFault == b.membershipFault

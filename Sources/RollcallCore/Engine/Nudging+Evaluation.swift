@@ -1,4 +1,4 @@
-/// Decides who is asked to open their app. Source: N1 to N5, N8, N10; F31 to F34.
+/// Decides who is nudged: asked to open their app. Source: N1 to N5, N8, N10; F31 to F34.
 ///
 /// Nobody is searched for: a location that grows old is a deadline like any other, and what held a
 /// nudge back makes its people evaluated again when it changes.
@@ -209,29 +209,39 @@ extension Nudging {
         _ evaluation: inout Evaluation
     ) {
         let (rules, clock) = (evaluation.rules, evaluation.clock)
-        let sent = NudgeState.Throttle(sentAt: clock.wallNow, isArmed: false)
-        let push = takeNumber()
         state.reason = nil
         if rules.mode == .live {
-            state.live = sent
+            state.live.send(at: clock.wallNow)
+        } else {
+            state.dryRun.send(at: clock.wallNow)
+        }
+        wait(&state, number, until: clock.wallNow + rules.minInterval)
+        evaluation.entries += push(&state, number, facts, rules, clock)
+    }
+
+    /// A push is decided, and what follows it is looked at. Returns what is to be written.
+    mutating func push(
+        _ state: inout NudgeState, _ number: Int, _ facts: NudgeFacts, _ rules: NudgeRules,
+        _ clock: ObservationClock
+    ) -> [Entry] {
+        var entries: [Entry] = []
+        var report = NudgeReport(.send, rules)
+        report.number = takeNumber()
+        report.facts = facts
+        if rules.mode == .live {
             // What followed the one before is known by now, unless the interval is very short.
             if state.followed != 0 {
-                evaluation.entries.append((number, Self.end(&state, Self.seen(state, clock))))
+                entries.append((number, Self.end(&state, Self.seen(state, clock))))
             }
-            state.followed = push
+            state.followed = report.number
             state.followedFrom = clock.observedNow
             state.followedUntil = clock.now + Self.followedFor
             state.hasContact = false
             state.platform = facts.platform
             followed.push(.init(at: state.followedUntil, number: UInt32(number)))
-        } else {
-            state.dryRun = sent
         }
-        wait(&state, number, until: sent.sentAt + rules.minInterval)
-        var report = NudgeReport(.send, rules)
-        report.number = push
-        report.facts = facts
-        evaluation.entries.append((number, report))
+        entries.append((number, report))
+        return entries
     }
 
     /// Returns what is known of somebody who is to be nudged.
@@ -287,7 +297,7 @@ extension Nudging {
 
 extension NudgeReport {
     /// A decision by `rules`.
-    fileprivate init(_ kind: Kind, _ rules: NudgeRules) {
+    init(_ kind: Kind, _ rules: NudgeRules) {
         self.init(kind)
         isDryRun = rules.mode == .dryRun
     }

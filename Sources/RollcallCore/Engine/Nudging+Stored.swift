@@ -81,8 +81,13 @@ extension Nudging {
         case .followed: if state.followed == report.number { state.followed = 0 }
         case .send:
             let isArmed = person.lastLocationAt > report.facts.lastLocationAt
-            let throttle = NudgeState.Throttle(sentAt: at, isArmed: isArmed)
-            state.reason = nil
+            var throttle = report.isDryRun ? state.dryRun : state.live
+            if report.facts.isAsked {
+                throttle.ask(at: at)
+            } else {
+                throttle.send(at: at, isArmed: isArmed)
+                state.reason = nil
+            }
             if report.isDryRun {
                 state.dryRun = throttle
             } else {

@@ -87,8 +87,10 @@ package struct Nudging: Sendable {
 
     /// Returns until when the throttle holds, by the wall.
     func throttledUntil(_ throttle: NudgeState.Throttle, _ rules: NudgeRules) -> Timestamp {
-        guard throttle.sentAt > .distantPast else { return frozenUntil }
-        return max(throttle.sentAt + rules.minInterval, frozenUntil)
+        // Whoever was asked for is not nudged besides (R3).
+        let asked = throttle.asks.last.map { $0 + Self.askInterval } ?? .distantPast
+        guard throttle.sentAt > .distantPast else { return max(frozenUntil, asked) }
+        return max(throttle.sentAt + rules.minInterval, frozenUntil, asked)
     }
 
     /// True if the sink must be told a token that nobody told us.

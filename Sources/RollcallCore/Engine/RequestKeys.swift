@@ -3,7 +3,7 @@
 package struct RequestKey: Equatable, Sendable {
     /// A `Kind` says who asks under such names; each kind has room of its own.
     package enum Kind: UInt8, CaseIterable, Sendable {
-        /// Those who act: silences, takes, drills.
+        /// Those who act: silences, takes, drills, asks.
         case action = 0
         /// Those who report: wakes, transitions. There may be many a second.
         case report = 1
@@ -199,6 +199,7 @@ extension Receipt {
         case .silence: return [silence ?? 0]
         case .take: return [taken ?? 0]
         case .drill: return [drill ?? 0]
+        case .ask: return [ask?.push ?? 0, ask?.result == .dryRun ? 1 : 0]
         case .wake:
             let reasons = WakeReason.allCases.map { reason in wakes.count { $0.reason == reason } }
             return ([wakes.count { $0.reason == nil }, wakesBeyond] + reasons).map { Int64($0) }
@@ -214,6 +215,7 @@ extension Event {
         case .items(_, let source), .roster(_, let source, _), .erase(_, let source),
             .heartbeat(let source, _), .skew(let source, _), .wake(_, let source):
             source
+        case .ask(let call, let source): call.isOperators ? nil : source
         default: nil
         }
     }

@@ -23,6 +23,27 @@ extension Exposition {
             }
         }
         family(
+            "rollcall_asks", .counter, "Asks for people by others, by what came of them and why.")
+        for (decision, result) in [("send", .send), ("dry_run", .dryRun)]
+            as [(StaticString, AskResult)]
+        {
+            sample(
+                ["decision": .word(decision), "reason": .word("asked")],
+                Quantity(nudges.asked(result)))
+        }
+        for reason in NudgeReason.allCases {
+            sample(
+                ["decision": .word("hold"), "reason": .word(reason.word)],
+                Quantity(nudges.asked(.hold(reason))))
+        }
+        for (reason, result) in [("stranger", .stranger), ("disabled", .disabled)]
+            as [(StaticString, AskResult)]
+        {
+            sample(
+                ["decision": .word("hold"), "reason": .word(reason)],
+                Quantity(nudges.asked(result)))
+        }
+        family(
             "rollcall_wakes", .counter,
             "Decisions about phones of circles that somebody looked at, by why.")
         sample(["decision": .word("wake"), "reason": .word("asked")], Quantity(nudges.wakes))

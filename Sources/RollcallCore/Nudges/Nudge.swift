@@ -15,6 +15,8 @@ package enum NudgeReason: UInt8, CaseIterable, Comparable, Sendable {
     case rate = 5
     /// We cannot see, or could not until lately (F31, F32).
     case blind = 6
+    /// Located within the time in which they are expected: only answered to who asks for them (R3).
+    case fresh = 7
 
     package static func < (a: NudgeReason, b: NudgeReason) -> Bool { a.rawValue < b.rawValue }
 
@@ -31,6 +33,7 @@ package enum NudgeReason: UInt8, CaseIterable, Comparable, Sendable {
         case .throttled: "throttled"
         case .rate: "rate"
         case .blind: "blind"
+        case .fresh: "fresh"
         }
     }
 }
@@ -65,6 +68,8 @@ package struct NudgeFacts: Equatable, Sendable {
     package var lastLocationAt = Timestamp.distantPast
     /// Observed time that the location is old, from becoming active if that is later (F31).
     package var stale = Milliseconds(0)
+    /// True if somebody asked for it (R3).
+    package var isAsked = false
 
     package init() {}
 
@@ -73,6 +78,7 @@ package struct NudgeFacts: Equatable, Sendable {
         archive.code(&platform)
         archive.code(&lastLocationAt)
         archive.code(&stale)
+        archive.code(&isAsked)
     }
 }
 

@@ -6,13 +6,31 @@ struct NudgeState: Equatable, Sendable {
         var sentAt = Timestamp.distantPast
         /// True once a newer location armed the switch again (N1).
         var isArmed = true
+        /// The instants at which somebody asked for them within the last day, by the wall (R3).
+        private(set) var asks: [Timestamp] = []
 
         /// True if they were nudged and nothing armed the switch since.
         var isSpent: Bool { sentAt > .distantPast && !isArmed }
 
+        /// They are nudged now.
+        mutating func send(at wall: Timestamp, isArmed: Bool = false) {
+            (sentAt, self.isArmed) = (wall, isArmed)
+        }
+
+        /// Somebody asks for them now.
+        mutating func ask(at wall: Timestamp) {
+            asks.removeAll { $0 + Nudging.asksWithin <= wall }
+            asks.append(wall)
+        }
+
         mutating func code(_ archive: inout Archive) {
             archive.code(&sentAt)
             archive.code(&isArmed)
+        }
+
+        /// Codes what version 8 added.
+        fileprivate mutating func codeAsks(_ archive: inout Archive) {
+            archive.code(&asks, empty: .distantPast) { $0.code(&$1) }
         }
     }
 
@@ -43,6 +61,15 @@ struct NudgeState: Equatable, Sendable {
 
     /// True if nothing is to be remembered.
     var isEmpty: Bool { self == NudgeState() }
+
+    /// True if somebody asked for them lately.
+    var isAskedFor: Bool { !live.asks.isEmpty || !dryRun.asks.isEmpty }
+
+    /// Codes when they were asked for, behind the rest and only of those few.
+    mutating func codeAsks(_ archive: inout Archive) {
+        live.codeAsks(&archive)
+        dryRun.codeAsks(&archive)
+    }
 
     /// The throttle that holds in a mode.
     func throttle(in mode: NudgeRules.Mode) -> Throttle { mode == .live ? live : dryRun }

@@ -32,6 +32,7 @@ package enum EventLine {
             JSONWriter.raw("}\n", to: &output)
         case .silence: line("silence", nil, at, &output)
         case .take: line("take", nil, at, &output)
+        case .ask(let call, let source): ask(call, source, at, &output)
         case .drill: line("drill", nil, at, &output)
         case .done: line("key", nil, at, &output)
         case .outcome: line("outcome", nil, at, &output)
@@ -167,6 +168,19 @@ package enum EventLine {
                 if let number { body.integer("person", Int64(number)) }
                 body.text("hash", HexText.bytes(hash))
             }
+        }
+    }
+
+    private static func ask(
+        _ call: AskCall, _ source: [UInt8], _ at: Timestamp, _ output: inout [UInt8]
+    ) {
+        line("ask", call.isOperators ? nil : source, at, &output) { body in
+            // The journal holds numbers only.
+            guard case .numbers(let number, let asker) = call else { return }
+            let people = [number, asker].compactMap { $0 }.map { Int64($0) }
+            // Of a member who is nobody, or asks for nobody, there is a sign of life alone.
+            if asker != nil, people.contains(where: { $0 < 0 }) { return }
+            body.integers("people", people.filter { $0 >= 0 })
         }
     }
 

@@ -130,6 +130,8 @@ package struct ReplayBody {
     var person: Int?
     /// People's numbers.
     var people: [Int]?
+    /// The member of a circle who asks for somebody.
+    var asker: [UInt8]?
 
     /// Reads `bytes[range]`, an object; without a range there is nothing to read.
     /// - Throws: `JSONError` if it is no JSON object.
@@ -155,6 +157,7 @@ package struct ReplayBody {
             if name == "source" { source = value }
             if name == "sent_at" { sentAt = SentAt(text: value) }
             if name == "responder_id" { responderID = value }
+            if name == "by" { asker = value }
             if name == "state" { state = String(decoding: value, as: UTF8.self) }
             if name == "kind" { kind = String(decoding: value, as: UTF8.self) }
             if name == "outcome" { outcome = String(decoding: value, as: UTF8.self) }

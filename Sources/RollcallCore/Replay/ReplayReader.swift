@@ -195,6 +195,7 @@ package struct ReplayReader {
                 return .items(ItemList(), source: line.source)
             }
             return .wake(.members(people), source: line.source)
+        case "ask": return ask(line, body)
         case "outcome":
             return try body.push.map { (push) throws(ReplayError) in
                 try end(push, body)
@@ -227,6 +228,16 @@ package struct ReplayReader {
             return .turn(lateness: body.lateMilliseconds.map { Milliseconds($0) })
         default: throw fault("unknown kind \"\(line.kind)\"")
         }
+    }
+
+    /// Returns whom an operator or, with `by` or a second person, a member of a circle asks for.
+    private func ask(_ line: ReplayLine, _ body: ReplayBody) -> Event {
+        if let id = body.responderID { return .ask(.ids(id, by: body.asker), source: line.source) }
+        guard let people = body.people else {
+            return .items(ItemList(), source: line.source)
+        }
+        return .ask(
+            .numbers(people.first ?? -1, by: people.dropFirst().first), source: line.source)
     }
 
     /// Returns a change of a cluster's members.

@@ -40,6 +40,8 @@ enum EventCode {
     static let subscription: UInt8 = 38
     /// The code of who sees to an incident, or does not any more.
     static let take: UInt8 = 39
+    /// The code of who asks for whom.
+    static let ask: UInt8 = 41
 }
 
 /// Puts the events of a journal together again from its rows.
@@ -161,6 +163,8 @@ package struct JournalReplay {
         case EventCode.subscription:
             return SubscriptionMark(journalBytes: body).map { .subscription($0) }
         case EventCode.action: return ActionReport(journalBytes: body).map { .action($0) }
+        case EventCode.ask:
+            return AskCall.reading(body).map { .ask($0.call, source: $0.source) }
         case EventCode.take: return TakeChange(journalBytes: body).map { .take($0) }
         case EventCode.start: return .start(isRestored: body == [1])
         case EventCode.stop: return .stop

@@ -115,6 +115,10 @@ package struct PendingTurn {
         case .drill(let receiver): append(EventCode.drill, receiver, &engine)
         case .outcome(let end): append(EventCode.outcome, end.journalBytes, &engine)
         case .pushed(let end): append(EventCode.pushed, end.journalBytes, &engine)
+        case .ask(let call, let source):
+            let numbers = engine.people(of: call)
+            append(EventCode.ask, numbers.journalBytes(source), &engine)
+            return engine.fold(.ask(numbers, source: source), at: instant)
         case .wake(let call, let source): return wake(call, source, &engine, at: instant)
         case .start(let isRestored):
             append(EventCode.start, isRestored ? [1] : [], &engine)
@@ -167,7 +171,12 @@ package struct PendingTurn {
         if receipt.repeated != nil || receipt.isOtherRequest || receipt.isSilenceKnown { return }
         if case .policy = event {} else if receipt.accepted == 0 { return }
         var action = action
-        action.number = receipt.silence ?? receipt.taken ?? receipt.drill ?? 0
+        action.number =
+            receipt.silence ?? receipt.taken ?? receipt.drill ?? receipt.ask?.push ?? 0
+        if let ask = receipt.ask {
+            action.person = ask.person
+            if let asker = ask.asker { action.actor = asker }
+        }
         _ = fold(.action(action), into: &engine, at: instant)
     }
 
