@@ -34,6 +34,22 @@ import Testing
         #expect(GapCause.allCases.allSatisfy { Self.text($0).title.count <= 50 })
     }
 
+    /// R4: what a phone says by itself, and what it is sent, must not seem to be two things.
+    @Test func `advice says in a nudge's words what to do`() {
+        let shared: [Advice: String] = [
+            .permissionDenied: "always", .locationServicesOff: "location services",
+            .noNetwork: "where you have a network", .batteryEmpty: "charge your phone",
+            .lowPower: "low power mode", .appSuspended: "to sleep", .appTerminated: "open the app",
+        ]
+        for advice in Advice.allCases {
+            let words = shared[advice] ?? "nothing"
+            let (title, body) = Self.text(advice.cause)
+            for text in ["\(advice.text)", "\(title) \(body)"] {
+                #expect(text.lowercased().contains(words), "\(advice.word): \(text)")
+            }
+        }
+    }
+
     @Test func `what is written of a cause wins over what is written of all, and that over ours`() {
         var texts = NudgeTexts()
         texts.fallback = NudgeTexts.Text(title: "Offen?", body: "Seit {stale}, {responder_id}.")

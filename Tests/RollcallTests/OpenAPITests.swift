@@ -99,6 +99,7 @@ import Testing
         let platforms = Platform.allCases.filter { $0 != .unknown && $0 != .other }.map(\.word)
         let clocks = SkewState.allCases.filter { $0 != .right && $0 != .unmeasured }.map(\.word)
         var expected: [String: [StaticString]] = [
+            "AdviceKey": Advice.allCases.map(\.word),
             "AlertName": AlertName.allCases.map(\.word),
             "BlindReason": BlindReason.allCases.map(\.word),
             "ClockState": clocks + [ClockJSON.late],
@@ -180,6 +181,7 @@ import Testing
             "requestBodies/Batches": items, "requestBodies/Facts": items,
             "requestBodies/Transitions": items, "responses/TooManySources": "\(Feed.sourcesMax) ",
             "responses/SilenceConflict": "\(Silence.countMax) ",
+            "parameters/tell": " \(PersonalStanding.itemsMax) items",
             "schemas/Name": " \(ItemScanner.nameBytesMax) bytes",
             "schemas/Verdict/properties/rejected": " \(ItemScanner.notesMax) ",
             "schemas/AlertList/properties/truncated": " \(AlertJSON.alertsMax).",

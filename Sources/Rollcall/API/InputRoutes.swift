@@ -137,16 +137,19 @@ extension Router {
         var input = InputStats()
         input.add(reading.scan)
         let answer = Self.answer(entry.settings.answer)
+        let standingAnswer = Self.standingAnswer(to: request, entry.settings)
         let (book, name) = (inputs, entry.settings.name)
         guard reading.scan.items.count > 0 else {
             admission.release(place)
             book.count(name, reading, Receipt(), at: arrival)
-            return call.answer(answer, input)
+            return call.answer(standingAnswer?(nil) ?? answer, input)
         }
         if let received = reading.scan.receivedAt {
             edge.clocks.note(source, sentAt: nil, receivedAt: received, arrival: arrival)
         }
-        writer.write(.items(reading.scan.items, source: source)) {
+        writer.write(
+            .items(reading.scan.items, source: source), asksStandings: standingAnswer != nil
+        ) {
             [admission, input, reading, reply = call.answer] outcome in
             admission.release(place)
             switch outcome {
@@ -154,7 +157,9 @@ extension Router {
                 var input = input
                 input.add(receipt)
                 book.count(name, reading, receipt, at: arrival)
-                reply(answer, input)
+                // All items are of the one whose key it is (M3).
+                let standing = receipt.standings?.first ?? nil
+                reply(standingAnswer?(standing) ?? answer, input)
             case .unavailable(let reason): reply(Self.unavailable(reason), InputStats())
             }
         }

@@ -26,6 +26,10 @@ final class Route: Sendable {
     /// document's components; `sentAt` and `idempotencyKey` are fields of the head.
     enum Shared: String, Sendable {
         case source, strict, sentAt, idempotencyKey
+        case you = "tell"
+
+        /// Those that are `true` or `false`, by their names in a query.
+        static let flags = [strict, you].map(\.rawValue)
     }
 
     /// One request to a route, and how it is answered.
@@ -138,15 +142,15 @@ final class Route: Sendable {
     }
 
     /// Returns what is wrong with a query, whatever its parameters say: a name stands twice, or is
-    /// not `known` unless that is nil, or `strict` is no word. Returns nil if nothing is.
+    /// not `known` unless that is nil, or a flag is no word. Returns nil if nothing is.
     private static func fault(
         _ query: [(name: String, value: String)], known: [String]?
     ) -> ParameterError? {
         for (place, (name, value)) in query.enumerated() {
             if query[..<place].contains(where: { $0.name == name }) { return .repeated(name) }
             if let known, !known.contains(name) { return .unknown(name) }
-            if name == Shared.strict.rawValue, value != "true", value != "false" {
-                return ParameterError(detail: "strict: true or false expected")
+            if Shared.flags.contains(name), value != "true", value != "false" {
+                return ParameterError(detail: "\(name): true or false expected")
             }
         }
         return nil

@@ -15,10 +15,12 @@ extension Route {
             .post, .batches, "postBatches", .batches, .ingest, .writes, "What phones sent",
             """
             What phones sent with their locations, forwarded by the backend; a batch is contact. \
-            It enrols somebody unknown ON_DUTY in region `default` unless it says otherwise.
+            It enrols somebody unknown ON_DUTY in region `default` unless it says otherwise. With \
+            `tell=true` the answer has `you`, in the body's form: how each of them stands once all of \
+            it is committed, and what should be put right on the phone.
             """,
-            shared: [.source, .strict, .sentAt], body: "Batches",
-            answers: [200: "Verdict", 422: "Refused"], problems: [429]
+            shared: [.source, .strict, .you, .sentAt], body: "Batches",
+            answers: [200: "BatchVerdict", 422: "Refused"], problems: [429]
         ) { $0.postItems(.batch, $1.request, $1.answer) },
         Route(
             .post, .transitions, "postTransitions", .transitions, .ingest, .writes,

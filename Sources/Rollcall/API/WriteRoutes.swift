@@ -33,14 +33,15 @@ extension Router {
         } catch {
             return answer(Self.refusal(error), InputStats())
         }
+        let you = Self.standingForm(request)
         var scan: ScanResult
         do throws(ScanError) {
             scan = try ItemScanner.scan(
                 request.body.span, kind: kind, format: Self.format(request.contentType) ?? .json,
-                limits: limits.current, isStrict: Self.isStrict(request))
+                limits: Self.limits(limits.current, you), isStrict: Self.isStrict(request))
         } catch {
             admission.release(place)
-            return answer(Self.refusal(error), InputStats())
+            return answer(Self.refusal(error, you), InputStats())
         }
         if isWhole, scan.rejectedCount > 0 {
             admission.release(place)
@@ -70,10 +71,11 @@ extension Router {
             if case .at(_, let form) = sending.said { input.addTime(form) }
         }
         input.add(scan)
-        writer.write(event(scan, source), once: key) { [admission, input, scan] outcome in
+        writer.write(event(scan, source), once: key, asksStandings: you != nil) {
+            [admission, input, scan] outcome in
             admission.release(place)
             switch outcome {
-            case .committed(let receipt): self.committed(receipt, scan, input, answer)
+            case .committed(let receipt): self.committed(receipt, scan, you, input, answer)
             case .unavailable(let reason):
                 answer(Self.unavailable(reason), InputStats())
             }
@@ -82,7 +84,8 @@ extension Router {
 
     /// Answers a body whose items are committed, or were before, as a repeat of it says (S19).
     private func committed(
-        _ receipt: Receipt, _ scan: ScanResult, _ input: InputStats, _ answer: @escaping Answer
+        _ receipt: Receipt, _ scan: ScanResult, _ you: StandingJSON.Form?, _ input: InputStats,
+        _ answer: @escaping Answer
     ) {
         guard let answer = replaying(receipt, answer) else { return }
         var receipt = receipt
@@ -90,7 +93,7 @@ extension Router {
         if receipt.repeated != nil { receipt.duplicates = scan.items.count }
         var input = input
         input.add(receipt)
-        answer(Self.verdict(scan, receipt), input)
+        answer(Self.verdict(scan, receipt, you), input)
     }
 
     /// True if an unknown field is to refuse its item (P3).
@@ -208,9 +211,11 @@ extension Router {
 
     // MARK: - Answers
 
-    /// Returns the verdicts of a body, item by item; a `refusal` says why nothing of it was taken.
+    /// Returns the verdicts of a body, item by item; a `refusal` says why nothing of it was taken. Where
+    /// there is a form of `you`, it says how those stand who sent the items (R4).
     private static func verdict(
-        _ scan: ScanResult, _ receipt: Receipt, refusal: String? = nil
+        _ scan: ScanResult, _ receipt: Receipt, _ you: StandingJSON.Form? = nil,
+        refusal: String? = nil
     ) -> HTTPResponse {
         if let fault = receipt.rosterFault { return Self.refusal(fault) }
         var rejected = scan.rejected
@@ -255,6 +260,7 @@ extension Router {
             JSONWriter.raw(",\"retired\":", to: &body)
             JSONWriter.integer(Int64(retired), to: &body)
         }
+        if let you { StandingJSON.append(receipt, scan, you, to: &body) }
         JSONWriter.raw("}\n", to: &body)
         guard isRefused else { return .json(body) }
         return HTTPResponse(
@@ -304,12 +310,17 @@ extension Router {
         }
     }
 
-    private static func refusal(_ error: ScanError) -> HTTPResponse {
+    private static func refusal(
+        _ error: ScanError, _ you: StandingJSON.Form?
+    ) -> HTTPResponse {
         switch error {
-        case .notJSON(let error): notJSON(error)
+        case .notJSON(let error): return notJSON(error)
         case .tooManyItems(let limit):
-            .problem(
-                413, "Content Too Large", detail: "more than \(limit) items: send them in parts")
+            let isOfStandings = you != nil && limit == PersonalStanding.itemsMax
+            return .problem(
+                413, "Content Too Large",
+                detail: "more than \(limit) items\(isOfStandings ? " with tell=true" : ""): send them "
+                    + "in parts")
         }
     }
 

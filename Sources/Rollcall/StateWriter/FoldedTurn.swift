@@ -4,9 +4,14 @@ import RollcallSupport
 
 /// A turn that is folded, and whoever waits for it.
 struct FoldedTurn {
+    /// Whoever waits for a write, and what the engine made of it.
+    typealias Reply = (reply: @Sendable (WriteOutcome) -> Void, receipt: Receipt)
+
     var pending = PendingTurn()
-    var replies: [(reply: @Sendable (WriteOutcome) -> Void, receipt: Receipt)] = []
+    var replies: [Reply] = []
     var questions: [@Sendable (StateView) -> Void] = []
+    /// True if one of them asks how people stand at its end.
+    private(set) var asksStandings = false
     /// True if there is anything to be kept of it.
     var isDue = false
     let began = ContinuousClock.now
@@ -17,6 +22,26 @@ struct FoldedTurn {
     init(at now: RunningTime, _ clock: ClockReading) {
         self.now = now
         self.clock = clock
+    }
+
+    /// Adds a write that is folded; who `asksStandings` hears how people stand at the turn's end.
+    mutating func add(
+        _ reply: @escaping @Sendable (WriteOutcome) -> Void, _ receipt: Receipt,
+        asksStandings: Bool
+    ) {
+        replies.append((reply, receipt))
+        guard asksStandings else { return }
+        self.asksStandings = true
+        replies[replies.count - 1].receipt.standings = []
+    }
+
+    /// Notes how people stand for those writes that ask for it: the turn is folded and evaluated, and
+    /// `engine` is at its instant (R4, D7).
+    mutating func noteStandings(_ engine: Engine) {
+        for place in replies.indices where replies[place].receipt.standings != nil {
+            let rows = replies[place].receipt.rows
+            replies[place].receipt.standings = rows.map { engine.standing(of: $0.responder) }
+        }
     }
 }
 

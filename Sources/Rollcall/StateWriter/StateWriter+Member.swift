@@ -201,7 +201,7 @@ extension StateWriter {
         takesWrites.store(false, ordering: .relaxed)
         let reason = reasonToRefuse
         proposal.held.removeAll { message in
-            guard case .write(_, _, _, let reply) = message else { return false }
+            guard case .write(_, _, _, _, let reply) = message else { return false }
             reply(.unavailable(reason))
             return true
         }

@@ -16,7 +16,8 @@ package enum WriteOutcome: Sendable {
 /// Everything the state writer may be told.
 enum StateWriterMessage: Sendable {
     case write(
-        Event, once: RequestKey?, by: ActionReport?, reply: @Sendable (WriteOutcome) -> Void)
+        Event, once: RequestKey?, by: ActionReport?, asksStandings: Bool,
+        reply: @Sendable (WriteOutcome) -> Void)
     case question(@Sendable (StateView) -> Void)
     /// A report says what came of something that was sent in a reign; 0 on one machine.
     case report(DeliveryReport, reign: Int64)
@@ -207,15 +208,17 @@ package final class StateWriter: @unchecked Sendable {
     // MARK: - From other threads
 
     /// Hands over a write; `reply` is called once, on the state writer's thread, after its commit. With
-    /// a key nothing is done that was done under it before (S19); `action` says who does it.
+    /// a key nothing is done that was done under it before (S19); `action` says who does it. Who
+    /// `asksStandings` finds in the receipt how the people of its rows stand (R4).
     package func write(
         _ event: Event, once key: RequestKey? = nil, by action: ActionReport? = nil,
-        reply: @escaping @Sendable (WriteOutcome) -> Void
+        asksStandings: Bool = false, reply: @escaping @Sendable (WriteOutcome) -> Void
     ) {
         guard takesWrites.load(ordering: .relaxed) else {
             return reply(.unavailable(reasonToRefuse))
         }
-        mailbox.put(.write(event, once: key, by: action, reply: reply))
+        mailbox.put(
+            .write(event, once: key, by: action, asksStandings: asksStandings, reply: reply))
     }
 
     /// Hands over a question, answered from memory after the commit of the turn it arrives in (J8).
@@ -354,14 +357,14 @@ package final class StateWriter: @unchecked Sendable {
         takePushes(at: now, &folded.pending)
         for message in messages {
             switch message {
-            case .write(let event, let key, let action, let reply):
+            case .write(let event, let key, let action, let asksStandings, let reply):
                 let receipt =
                     key.map { folded.pending.fold(event, once: $0, into: &engine, at: now) }
                     ?? folded.pending.fold(event, into: &engine, at: now)
                 if let action {
                     folded.pending.fold(action, of: event, receipt, into: &engine, at: now)
                 }
-                folded.replies.append((reply, receipt))
+                folded.add(reply, receipt, asksStandings: asksStandings)
             case .question(let question): folded.questions.append(question)
             case .report, .pushReport, .endpoints, .noticeWait, .positionWait, .member, .stop: break
             }
@@ -377,6 +380,7 @@ package final class StateWriter: @unchecked Sendable {
             evaluate(&folded.pending, at: now, sends: stopping == nil)
             takeLoss(&folded.pending)
         }
+        if folded.asksStandings { folded.noteStandings(engine) }
     }
 
     /// Answers and sends what a turn has kept, or a loop that needed none.

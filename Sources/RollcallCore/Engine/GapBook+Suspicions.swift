@@ -1,9 +1,6 @@
 /// The book says what somebody's gap is put down to while it lasts, and notes what is learned of it
 /// later. Source: C1, F25, F26.
 extension GapBook {
-    /// At 5 % or below a battery is empty (C1).
-    private static let batteryEmpty: Int16 = 500
-
     /// Among whom somebody fell silent.
     struct Peers {
         /// The region's active people.
@@ -87,7 +84,7 @@ extension GapBook {
         if telemetry.isPermissionDenied { return .permissionDenied }
         if telemetry.areServicesOff { return .locationServicesOff }
         if telemetry.hasNoNetwork || QueueDepths.areRising(facts.queueDepths) { return .noNetwork }
-        if facts.battery >= 0, facts.battery <= batteryEmpty { return .batteryEmpty }
+        if facts.battery >= 0, facts.battery <= GapFacts.batteryEmpty { return .batteryEmpty }
         if telemetry.isLowPower { return .lowPower }
         if facts.group != nil { return .massGap }
         if telemetry.isInBackground || telemetry.isSuspended { return .appSuspended }

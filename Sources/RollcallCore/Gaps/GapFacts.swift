@@ -1,5 +1,8 @@
 /// The facts known of a phone when its gap was evaluated: the evidence of a suspicion. Source: C1.
 package struct GapFacts: Equatable, Sendable {
+    /// At 5 % or below a battery is empty (C1).
+    static let batteryEmpty: Int16 = 500
+
     /// Wall time of the last contact; `distantPast` if there was none.
     package var lastContactAt = Timestamp.distantPast
     /// True if contact counted since the person became active.

@@ -42,6 +42,10 @@ package enum InputPreset: String, CaseIterable, Sendable {
         }
     }
 
+    /// True of a client that takes each member of an answer for something of its own: of Home
+    /// Assistant's to a list of sensors, each is a sensor.
+    package var readsEachMember: Bool { self == .homeAssistant }
+
     /// The client in the words of its makers.
     package var title: String {
         switch self {
