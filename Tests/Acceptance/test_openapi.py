@@ -284,6 +284,9 @@ class TourTests(OpenAPITestCase):
             "/v1/responders": {"responder_id": "b", "sharing": "paused",
                                "paused_until": "2099-01-01T00:00:00Z", "platform": "android"},
         }
+        for body in (valid["/v1/batches"], [{"responder_id": "a"}] * 2):
+            self.ask(server, "POST", "/v1/batches?tell=true", 200, body)
+        self.check_answer("POST", "/v1/batches", server.post("/v1/batches?tell=true", [{}, {}]))
         for path, item in valid.items():
             ways = [("POST", path)] + [("PUT", path)] * (path == "/v1/responders")
             for method, target in ways:

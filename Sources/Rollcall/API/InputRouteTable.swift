@@ -34,7 +34,9 @@ extension Route {
             In the words of the client that the input is set up for, and so is the answer, after \
             the commit. Needs the scope `input:NAME`, as Bearer, as Basic's password or as the \
             parameter `token`; GET always does, and is there for forms alone. What can never be \
-            taken is answered so too, and counted: `GET /v1/inputs`.
+            taken is answered so too, and counted: `GET /v1/inputs`. Where phones have keys of their \
+            own, `tell=true` has an answer that is an object say how the phone's person stands, as \
+            `you` (`PersonalStanding`, or null).
             """,
             body: method == .get ? nil : "Input", answers: [200: "InputAnswer"],
             problems: [404, 429],

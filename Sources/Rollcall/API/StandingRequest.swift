@@ -52,7 +52,8 @@ extension InputSettings {
     /// Returns what stands before and behind the value of `you` in the answer; nil if there is no place
     /// for it: the answer is no object, or its client takes each member for something of its own.
     fileprivate var placeForStanding: (before: [UInt8], after: [UInt8])? {
-        guard preset?.readsEachMember != true, let tree = try? JSONTree(reading: Array(answer.body.utf8)),
+        guard preset?.readsEachMember != true,
+            let tree = try? JSONTree(reading: Array(answer.body.utf8)),
             case .object(let members) = tree, !members.contains(where: { $0.name == Self.member }),
             let end = answer.body.utf8.lastIndex(of: UInt8(ascii: "}"))
         else { return nil }

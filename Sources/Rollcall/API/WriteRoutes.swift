@@ -316,11 +316,10 @@ extension Router {
         switch error {
         case .notJSON(let error): return notJSON(error)
         case .tooManyItems(let limit):
-            let isOfStandings = you != nil && limit == PersonalStanding.itemsMax
+            let asked = you != nil && limit == PersonalStanding.itemsMax ? " with tell=true" : ""
             return .problem(
                 413, "Content Too Large",
-                detail: "more than \(limit) items\(isOfStandings ? " with tell=true" : ""): send them "
-                    + "in parts")
+                detail: "more than \(limit) items\(asked): send them in parts")
         }
     }
 

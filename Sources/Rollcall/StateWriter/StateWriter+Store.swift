@@ -222,7 +222,8 @@ extension StateWriter {
         var questions: [@Sendable (StateView) -> Void] = []
         for message in messages {
             switch message {
-            case .write(_, _, _, _, let reply): reply(.unavailable("the store does not take commits"))
+            case .write(_, _, _, _, let reply):
+                reply(.unavailable("the store does not take commits"))
             case .question(let question): questions.append(question)
             case .report, .pushReport, .endpoints, .noticeWait, .positionWait, .member, .stop: break
             }
