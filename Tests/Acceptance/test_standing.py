@@ -33,6 +33,17 @@ ADVICE = [
 ITEMS_MAX = 1000
 
 
+def password(key, who):
+    """The password of a phone under the key of its input (M3)."""
+    return hmac.new(key.encode(), who.encode(), hashlib.sha256).hexdigest()
+
+
+def basic(key, who):
+    """The field by which a phone proves whose it is."""
+    pair = base64.b64encode(f"{who}:{password(key, who)}".encode()).decode()
+    return {"Authorization": f"Basic {pair}"}
+
+
 class StandingTests(RollcallTestCase):
     def test_an_object_is_answered_with_one_and_a_list_with_a_list(self):
         server = self.serve()
@@ -156,11 +167,9 @@ class InputStandingTests(RollcallTestCase):
             f"  - {{name: {name}, {settings}, enrol: true{key}}}\n" for name, settings, key in more))
 
     def ask(self, server, name, sent, query="?tell=true"):
-        password = hmac.new(self.key.encode(), b"41", hashlib.sha256).hexdigest()
-        basic = base64.b64encode(f"41:{password}".encode()).decode()
         return server.request(
             sent.method, f"/v1/in/{name}{sent.path}{query}", sent.body,
-            {**sent.headers, "Authorization": f"Basic {basic}"})
+            {**sent.headers, **basic(self.key, "41")})
 
     def test_a_phone_with_a_key_of_its_own_hears_how_it_stands(self):
         key = ", device_key_file: device.key"
@@ -219,7 +228,12 @@ class InputStandingTests(RollcallTestCase):
 
 class MemberStandingTests(ClusterTestCase):
     def test_a_follower_passes_the_question_on_and_the_answer_back(self):
-        members = Members(self, Etcd(self), names="abc", settings="")
+        key = secrets.token_hex(32)
+        path = os.path.join(self.directory, "device.key")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(key)
+        members = Members(self, Etcd(self), names="abc", settings=(
+            f"inputs: [{{name: geo, preset: transistorsoft, enrol: true, device_key_file: {path}}}]\n"))
         members.start()
         members.settled()
         follower = next(name for name in members.names if name != members.leader())
@@ -231,6 +245,10 @@ class MemberStandingTests(ClusterTestCase):
         answer = members[follower].post(TELL, [item] * ITEMS_MAX)
         self.assertEqual(answer.json()["you"], [{**FINE, "advice": ADVICE}] * ITEMS_MAX)
         self.problem(members[follower].post("/v1/batches?tell=maybe", item), 400)
+        sent = input_bodies.transistorsoft("41", now_ms(), 1.5, 2.5)
+        answer = members[follower].request(
+            "POST", "/v1/in/geo?tell=true", sent.body, {**sent.headers, **basic(key, "41")})
+        self.assertEqual(answer.json(), {"you": FINE})
 
 
 class PhoneTests(RollcallTestCase):
@@ -290,6 +308,5 @@ class PhoneTests(RollcallTestCase):
         with open(os.path.join(self.directory, "device.key"), "w", encoding="ascii") as file:
             file.write(key)
         server = self.serve(settings)
-        password = hmac.new(key.encode(), b"41", hashlib.sha256).hexdigest()
         self.story(server, self.begin(
-            f"http://127.0.0.1:{server.port}/v1/in/app", PHONE_PASSWORD=password))
+            f"http://127.0.0.1:{server.port}/v1/in/app", PHONE_PASSWORD=password(key, "41")))

@@ -97,7 +97,7 @@ import Testing
         let blind = try timeline(
             """
             0s     41 reports                             → 41 unknown, 41 online
-            10s    store fails                            → blind store
+            10s    store fails
             """)
         #expect(blind.standing(of: 0)?.status == .online)
         #expect(blind.standing(of: 0)?.reachable == .unknown)

@@ -144,8 +144,8 @@ package struct Receipt: Equatable, Sendable {
     package private(set) var agedCount = 0
     /// The rows of the event to be journaled; empty for a refused one.
     package var rows: [Row] = []
-    /// How the person of each row stands at the turn's end, nil of whoever was erased meanwhile; nil
-    /// if the write does not ask for it (R4).
+    /// The standing of each row's person at the turn's end, nil of somebody who was erased meanwhile;
+    /// nil if the write does not ask for it (R4).
     package var standings: [PersonalStanding?]?
     /// The number of people whom a roster retired, if it was taken and no more parts follow.
     package var retired: Int?

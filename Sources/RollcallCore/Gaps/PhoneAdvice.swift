@@ -5,7 +5,7 @@ package enum Advice: UInt8, CaseIterable, Sendable {
     case permissionDenied = 0
     /// No app on the phone may.
     case locationServicesOff = 1
-    /// What the phone has for us does not get through.
+    /// The phone has no network, or its updates do not get through.
     case noNetwork = 2
     /// The phone will be off soon.
     case batteryEmpty = 3
