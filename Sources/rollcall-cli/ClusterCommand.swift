@@ -23,15 +23,18 @@ struct ClusterCommand: ParsableCommand {
                 """
         )
 
+        @OptionGroup var list: ListOptions
+
         @OptionGroup var server: ServerOptions
 
         func run() throws {
             var isWell = true
-            try server.print { (questions, style, now) throws(QuestionError) in
-                let answer = try ClusterQuestion(isJSON: server.json)
+            let form = try list.form(server)
+            try server.list { (questions, style, now) throws(QuestionError) in
+                let answer = try ClusterQuestion(form)
                     .answer(from: questions, style: style, now: now)
                 isWell = answer.isWell
-                return answer.text
+                return answer.printout
             }
             if !isWell { throw ExitCode(1) }
         }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import RollcallTools
 
 /// `rollcall events`: what was decided, as it happens.
@@ -10,7 +9,7 @@ struct EventsCommand: ParsableCommand {
         discussion: """
             Asks a running server: statuses, gaps and their verdicts, alerts, nudges, blind windows, \
             deliveries, who did what, who came and left. The oldest of what is shown comes first. \
-            --json prints a line of JSON each, whose cursor goes into --after.
+            -o json prints a line of JSON each, whose cursor goes into --after, -o ids the cursors.
             """
     )
 
@@ -33,8 +32,14 @@ struct EventsCommand: ParsableCommand {
     @Option(help: "Only about this responder.")
     var responder: String?
 
-    @Option(help: "So many at first. (default: \(EventQuestion.limitStandard))")
+    @Option(
+        help: """
+            So many at first. (default: \(EventQuestion.limitStandard); with --after a table so many, \
+            else all)
+            """)
     var limit: Int?
+
+    @OptionGroup var list: ListOptions
 
     @OptionGroup var server: ServerOptions
 
@@ -46,16 +51,10 @@ struct EventsCommand: ParsableCommand {
         options.region = region
         options.responder = responder
         options.limit = limit
-        options.isJSON = server.json
-        try server.print { (server, style, _) throws(QuestionError) in
+        options.form = try list.form(server)
+        try server.ask { (server, style, _) throws(QuestionError) in
             try EventQuestion(options).run(
-                from: server, style: style,
-                print: {
-                    Swift.print($0)
-                    fflush(nil)
-                },
-                complain: { complain($0) })
-            return ""
+                from: server, style: style, print: put, complain: { complain($0) })
         }
     }
 }

@@ -18,11 +18,14 @@ struct ExplainCommand: ParsableCommand {
     @Option(help: "From then on: 24h, or 2026-11-21T03:00:00Z.")
     var since = "24h"
 
+    @OptionGroup var list: ListOptions
+
     @OptionGroup var server: ServerOptions
 
     func run() throws {
-        try server.print { (questions, style, now) throws(QuestionError) in
-            try Explanation.Question(id: id, since: since, isJSON: server.json, now: now)
+        let form = try list.form(server)
+        try server.list { (questions, style, now) throws(QuestionError) in
+            try Explanation.Question(id: id, since: since, form: form, now: now)
                 .answer(from: questions, style: style)
         }
     }

@@ -33,7 +33,7 @@ struct GapsCommand: ParsableCommand {
     @Option(help: "Only those that opened before then, said alike.")
     var until: String?
 
-    @Option(help: "So many, the newest. (default: \(GapQuestion.limitStandard))")
+    @Option(help: "So many, the newest. (default: a table \(GapQuestion.limitStandard), else all)")
     var limit: Int?
 
     @Option(
@@ -42,6 +42,8 @@ struct GapsCommand: ParsableCommand {
             os_version: cause,platform.
             """)
     var by: String?
+
+    @OptionGroup var list: ListOptions
 
     @OptionGroup var server: ServerOptions
 
@@ -56,8 +58,8 @@ struct GapsCommand: ParsableCommand {
         options.until = until
         options.limit = limit
         options.by = by
-        options.isJSON = server.json
-        try server.print { (server, style, now) throws(QuestionError) in
+        options.form = try list.form(server)
+        try server.list { (server, style, now) throws(QuestionError) in
             try GapQuestion(options, now: now).answer(from: server, style: style)
         }
     }

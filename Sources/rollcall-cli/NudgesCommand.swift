@@ -18,13 +18,16 @@ struct NudgesCommand: ParsableCommand {
     @Option(help: "Only send, hold or dry_run.")
     var decision: String?
 
-    @Option(help: "So many, the newest. (default: \(NudgeQuestion.limitStandard))")
+    @Option(
+        help: "So many, the newest. (default: a table \(NudgeQuestion.limitStandard), else all)")
     var limit: Int?
 
     @Option(
         help:
             "Count those that were sent, by some of \(NudgeQuestion.keys.joined(separator: ", ")).")
     var by: String?
+
+    @OptionGroup var list: ListOptions
 
     @OptionGroup var server: ServerOptions
 
@@ -34,8 +37,8 @@ struct NudgesCommand: ParsableCommand {
         options.decision = decision
         options.limit = limit
         options.by = by
-        options.isJSON = server.json
-        try server.print { (server, style, _) throws(QuestionError) in
+        options.form = try list.form(server)
+        try server.list { (server, style, _) throws(QuestionError) in
             try NudgeQuestion(options).answer(from: server, style: style)
         }
     }

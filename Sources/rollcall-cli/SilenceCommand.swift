@@ -42,7 +42,7 @@ struct SilenceCommand: ParsableCommand {
                 try SilenceQuestion(
                     matchers: matchers, span: span, author: author, comment: comment, id: id,
                     isJSON: server.json
-                ).answer(from: questions, style: style)
+                ).answer(from: questions, style: style).text
             }
         }
     }
@@ -52,11 +52,14 @@ struct SilenceCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List what is muted, and what was within the last 24 hours.")
 
+        @OptionGroup var list: ListOptions
+
         @OptionGroup var server: ServerOptions
 
         func run() throws {
-            try server.print { (questions, style, _) throws(QuestionError) in
-                try SilenceQuestion.list(isJSON: server.json).answer(from: questions, style: style)
+            let form = try list.form(server)
+            try server.list { (questions, style, _) throws(QuestionError) in
+                try SilenceQuestion.list(form).answer(from: questions, style: style)
             }
         }
     }
@@ -73,7 +76,7 @@ struct SilenceCommand: ParsableCommand {
         func run() throws {
             try server.print { (questions, style, _) throws(QuestionError) in
                 try SilenceQuestion.end(id, isJSON: server.json)
-                    .answer(from: questions, style: style)
+                    .answer(from: questions, style: style).text
             }
         }
     }

@@ -13,14 +13,23 @@ struct StatusCommand: ParsableCommand {
     )
 
     @Option(
-        help: "So many regions, people and alerts. (default: \(StatusQuestion.limitStandard))")
+        help: """
+            So many regions, people and alerts. (default: a table \(StatusQuestion.limitStandard), \
+            else all)
+            """)
     var limit: Int?
+
+    @Option(help: "With -o csv and ids: silent, regions or alerts. (default: silent)")
+    var part: StatusPart?
+
+    @OptionGroup var list: ListOptions
 
     @OptionGroup var server: ServerOptions
 
     func run() throws {
-        try server.print { (questions, style, _) throws(QuestionError) in
-            try StatusQuestion(limit: limit, isJSON: server.json)
+        let form = try list.form(server)
+        try server.list { (questions, style, _) throws(QuestionError) in
+            try StatusQuestion(limit: limit, form: form, part: part)
                 .answer(from: questions, style: style)
         }
     }

@@ -18,14 +18,14 @@ import Testing
     }
 
     private static func printed(
-        _ text: String, isJSON: Bool = false
+        _ text: String, _ form: OutputForm = .table
     ) throws -> (text: String, isWell: Bool) {
         let server = try CannedServer(["/v1/cluster": text])
         defer { server.stop() }
         let now = Timestamp(milliseconds: 1795240800000)
-        let answer = try ClusterQuestion(isJSON: isJSON).answer(
+        let answer = try ClusterQuestion(form).answer(
             from: try server.asked(), style: ConsoleStyle(), now: now)
-        return (answer.text.replacing(server.url, with: "URL"), answer.isWell)
+        return (answer.printout.text.replacing(server.url, with: "URL"), answer.isWell)
     }
 
     @Test func `who leads, and what each member holds`() throws {
@@ -54,7 +54,7 @@ import Testing
         #expect(text.contains("NOBODY LEADS FROM HERE: the log was restored from an older copy."))
         let alone = Self.answer(role: "following", leader: "null", confirmed: true, loss: "null")
         #expect(try !Self.printed(alone).isWell)
-        let json = try Self.printed(alone, isJSON: true)
+        let json = try Self.printed(alone, .json)
         #expect(
             json.text.contains("\"role\": \"following\"")
                 || json.text.contains("\"role\":\"following\""))
@@ -102,7 +102,7 @@ import Testing
         defer { server.stop() }
         let questions = try server.asked()
         #expect(throws: QuestionError.self) {
-            try ClusterQuestion(isJSON: false).answer(
+            try ClusterQuestion(.table).answer(
                 from: questions, style: ConsoleStyle(), now: Timestamp(milliseconds: 0))
         }
     }

@@ -15,13 +15,13 @@ import Testing
     }
 
     private static func print(
-        _ answers: [String: String], id: String = "r-17", isJSON: Bool = false
+        _ answers: [String: String], id: String = "r-17", form: OutputForm = .table
     ) throws -> String {
         let server = try CannedServer(answers)
         defer { server.stop() }
         return try Explanation.Question(
-            id: id, since: "24h", isJSON: isJSON, now: GapsCommandTests.now
-        ).answer(from: try server.asked(), style: ConsoleStyle())
+            id: id, since: "24h", form: form, now: GapsCommandTests.now
+        ).answer(from: try server.asked(), style: ConsoleStyle()).text
     }
 
     /// The lines between the title and what is said of now.
@@ -154,8 +154,8 @@ import Testing
         let server = try CannedServer(Self.answers([]))
         defer { server.stop() }
         _ = try Explanation.Question(
-            id: "r-17", since: "24h", isJSON: false, now: GapsCommandTests.now
-        ).answer(from: try server.asked(), style: ConsoleStyle())
+            id: "r-17", since: "24h", form: .table, now: GapsCommandTests.now
+        ).answer(from: try server.asked(), style: ConsoleStyle()).text
         #expect(
             server.questions == [
                 "/v1/responders/r-17",
@@ -426,8 +426,8 @@ import Testing
         defer { server.stop() }
         do {
             _ = try Explanation.Question(
-                id: "r-1\u{1B}", since: "24h", isJSON: false, now: GapsCommandTests.now
-            ).answer(from: try server.asked(), style: ConsoleStyle())
+                id: "r-1\u{1B}", since: "24h", form: .table, now: GapsCommandTests.now
+            ).answer(from: try server.asked(), style: ConsoleStyle()).text
             Issue.record("somebody has it")
         } catch let error as QuestionError {
             #expect("\(error)" == "\(server.url) knows nobody with the id r-1\\u{1B}")
@@ -438,7 +438,7 @@ import Testing
     @Test func `an id of 128 bytes is asked for, a longer one and none are not`() throws {
         func question(_ count: Int) throws -> Explanation.Question {
             try Explanation.Question(
-                id: String(repeating: "x", count: count), since: "24h", isJSON: false,
+                id: String(repeating: "x", count: count), since: "24h", form: .table,
                 now: GapsCommandTests.now)
         }
         _ = try question(128)
@@ -451,7 +451,7 @@ import Testing
         answers["/v1/responders/r-17"] = #"{"status":"ONLINE"}"#
         answers["/v1/dark"] = #"{"rows":[]}"#
         #expect(
-            try Self.print(answers, isJSON: true)
+            try Self.print(answers, form: .json)
                 == #"{"status":{"status":"ONLINE"},"events":[{"kind":"told","n":1},"#
                 + #"{"kind":"told","n":2}],"truncated":false,"dark":{"rows":[]}}"# + "\n")
     }

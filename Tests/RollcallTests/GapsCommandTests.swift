@@ -18,6 +18,7 @@ import Testing
         var options = GapQuestion.Options()
         change(&options)
         return try GapQuestion(options, now: now).answer(from: try server.asked(), style: style)
+            .text
     }
 
     private static let pages = [
@@ -63,7 +64,7 @@ import Testing
                 05:40  18m50s   r-4        south   ios       low_power   just back
 
                 """)
-        #expect(try Self.print(["/v1/gaps": page]) { $0.isJSON = true }.contains("usual_return"))
+        #expect(try Self.print(["/v1/gaps": page]) { $0.form = .json }.contains("usual_return"))
     }
 
     @Test func `a narrow terminal cuts names, not words`() throws {
@@ -137,7 +138,7 @@ import Testing
         options.limit = 7
         options.since = "24h"
         let question = try GapQuestion(options, now: Self.now)
-        let text = try question.answer(from: try server.asked(), style: ConsoleStyle())
+        let text = try question.answer(from: try server.asked(), style: ConsoleStyle()).text
         #expect(
             text
                 == "No gaps since 2026-11-20 06:00:00 UTC until 2026-11-21 04:00:00 UTC.\n")
@@ -215,12 +216,12 @@ import Testing
             "/v1/gaps?limit=1&after=2": #"{"gaps":[{"gap":1}],"next":null,"as_of":"b"}"#,
             "/v1/gaps?limit=1": #"{"gaps":[{"gap":2}],"next":"2","as_of":"a"}"#,
         ]
-        let whole = try Self.print(answers) { ($0.isJSON, $0.limit) = (true, 2) }
+        let whole = try Self.print(answers) { ($0.form, $0.limit) = (.json, 2) }
         #expect(whole == #"{"gaps":[{"gap":2},{"gap":1}],"truncated":false,"as_of":"b"}"# + "\n")
-        let part = try Self.print(answers) { ($0.isJSON, $0.limit) = (true, 1) }
+        let part = try Self.print(answers) { ($0.form, $0.limit) = (.json, 1) }
         #expect(part == #"{"gaps":[{"gap":2}],"truncated":true,"as_of":"a"}"# + "\n")
         let text = #"{"by":["cause"],"rows":[],"gaps":0,"truncated":false}"#
-        let counts = try Self.print(["/v1/gaps": text]) { ($0.isJSON, $0.by) = (true, "cause") }
+        let counts = try Self.print(["/v1/gaps": text]) { ($0.form, $0.by) = (.json, "cause") }
         #expect(counts == text + "\n")
     }
 

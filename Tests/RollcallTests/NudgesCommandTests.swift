@@ -14,7 +14,7 @@ import Testing
         defer { server.stop() }
         var options = NudgeQuestion.Options()
         change(&options)
-        return try NudgeQuestion(options).answer(from: try server.asked(), style: style)
+        return try NudgeQuestion(options).answer(from: try server.asked(), style: style).text
     }
 
     private static let standing =
@@ -147,14 +147,14 @@ import Testing
             "/v1/nudges?limit=2": #"{"nudges":[{"id":2}],"next":"2","mode":"live"}"#,
             "/v1/nudges?limit=1&after=2": #"{"nudges":[{"id":1}],"next":null,"mode":"live"}"#,
             "/v1/nudges?limit=1": #"{"nudges":[{"id":2}],"next":"2","mode":"live"}"#,
-            "/v1/nudges?responder_id=a&limit=100": #"{"nudges":[],"next":null,"mode":"live"}"#,
+            "/v1/nudges?responder_id=a&limit=1000": #"{"nudges":[],"next":null,"mode":"live"}"#,
             "/v1/responders/a/nudge": #"{"nudge":false}"#,
         ]
-        let whole = try Self.print(answers) { ($0.isJSON, $0.limit) = (true, 2) }
+        let whole = try Self.print(answers) { ($0.form, $0.limit) = (.json, 2) }
         #expect(whole == #"{"nudges":[{"id":2},{"id":1}],"truncated":false,"mode":"live"}"# + "\n")
-        let part = try Self.print(answers) { ($0.isJSON, $0.limit) = (true, 1) }
+        let part = try Self.print(answers) { ($0.form, $0.limit) = (.json, 1) }
         #expect(part == #"{"nudges":[{"id":2}],"truncated":true,"mode":"live"}"# + "\n")
-        let one = try Self.print(answers) { ($0.isJSON, $0.id) = (true, "a") }
+        let one = try Self.print(answers) { ($0.form, $0.id) = (.json, "a") }
         #expect(
             one
                 == #"{"now":{"nudge":false},"nudges":[],"truncated":false,"mode":"live"}"# + "\n")
@@ -212,13 +212,13 @@ import Testing
         var options = NudgeQuestion.Options()
         options.id = "x"
         #expect(throws: QuestionError.nobody(server: server.url, id: "x")) {
-            try NudgeQuestion(options).answer(from: try server.asked(), style: ConsoleStyle())
+            try NudgeQuestion(options).answer(from: try server.asked(), style: ConsoleStyle()).text
         }
         options.id = "y"
         let error = QuestionError.tooOld(server: server.url, path: "/v1/responders/y/nudge")
         #expect(error.exitCode == 1)
         #expect(throws: error) {
-            try NudgeQuestion(options).answer(from: try server.asked(), style: ConsoleStyle())
+            try NudgeQuestion(options).answer(from: try server.asked(), style: ConsoleStyle()).text
         }
     }
 }

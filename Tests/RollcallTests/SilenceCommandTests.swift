@@ -18,7 +18,7 @@ import Testing
         let question = try SilenceQuestion(
             matchers: ["alertname=HighOfflineRate"], span: "2h", author: "kim",
             comment: "exercise", isJSON: false)
-        let text = try question.answer(from: try server.asked(), style: ConsoleStyle())
+        let text = try question.answer(from: try server.asked(), style: ConsoleStyle()).text
         #expect(
             text == """
                 Silence 3 mutes alerts with alertname=HighOfflineRate until 2026-11-21 08:00:00 UTC.
@@ -40,7 +40,7 @@ import Testing
         let question = try SilenceQuestion(
             matchers: ["alertname=x"], span: "2h", author: "kim", comment: "c", id: "k-1",
             isJSON: false)
-        let text = try question.answer(from: try server.asked(), style: ConsoleStyle())
+        let text = try question.answer(from: try server.asked(), style: ConsoleStyle()).text
         #expect(text.hasSuffix("\nwarning: there is no alert \"x\\u{9B}\"\n"))
         #expect(server.questions.first?.hasSuffix(#","id":"k-1"}"#) == true)
     }
@@ -48,8 +48,8 @@ import Testing
     @Test func `silences are a table that cannot steer a terminal`() throws {
         let server = try CannedServer(["/v1/silences": "{\"silences\":[\(Self.silence),{}]}"])
         defer { server.stop() }
-        let text = try SilenceQuestion.list(isJSON: false)
-            .answer(from: try server.asked(), style: ConsoleStyle())
+        let text = try SilenceQuestion.list(.table)
+            .answer(from: try server.asked(), style: ConsoleStyle()).text
         #expect(
             text == """
                 id  state   until                    matchers                   author  comment
@@ -67,10 +67,10 @@ import Testing
         defer { server.stop() }
         let asked = try server.asked()
         func print(_ question: SilenceQuestion) throws -> String {
-            try question.answer(from: asked, style: ConsoleStyle())
+            try question.answer(from: asked, style: ConsoleStyle()).text
         }
-        #expect(try print(.list(isJSON: false)) == "Nothing is muted.\n")
-        #expect(try print(.list(isJSON: true)) == "{\"silences\":[]}\n")
+        #expect(try print(.list(.table)) == "Nothing is muted.\n")
+        #expect(try print(.list(.json)) == "{\"silences\":[]}\n")
         #expect(try print(.end(3, isJSON: false)) == "Silence 3 is over.\n")
         #expect(try print(.end(3, isJSON: true)) == "{\"silence\":{\"id\":3}}\n")
         #expect(server.questions.last == "DELETE /v1/silences/3")

@@ -64,18 +64,18 @@ import Testing
     }
 
     private static func print(
-        _ answers: [String: String], limit: Int? = nil, isJSON: Bool = false,
+        _ answers: [String: String], limit: Int? = nil, form: OutputForm = .table,
         _ style: ConsoleStyle = ConsoleStyle()
     ) throws -> String {
         let server = try CannedServer(answers)
         defer { server.stop() }
-        return try StatusQuestion(limit: limit, isJSON: isJSON)
-            .answer(from: try server.asked(), style: style)
+        return try StatusQuestion(limit: limit, form: form)
+            .answer(from: try server.asked(), style: style).text
     }
 
     @Test func `a limit holds for each list of the JSON, the worst first`() throws {
         func tree(_ limit: Int?) throws -> JSONTree {
-            let text = try Self.print(Self.answers(), limit: limit, isJSON: true)
+            let text = try Self.print(Self.answers(), limit: limit, form: .json)
             return try JSONTree(reading: Array(text.utf8))
         }
         let cut = try tree(1)
@@ -279,11 +279,11 @@ import Testing
         #expect(text.contains("\nand 1 more\n\nRollcall"))
         #expect(text.contains("receivers oncall,\nand 1 more"))
         #expect(!text.contains("Watchdog"))
-        _ = try StatusQuestion(limit: StatusQuestion.limitMax, isJSON: false)
+        _ = try StatusQuestion(limit: StatusQuestion.limitMax, form: .table)
         for limit in [0, StatusQuestion.limitMax + 1] {
             #expect(
                 throws: QuestionError.wrongOption("--limit: 1 to 1000 expected (\(limit))")
-            ) { try StatusQuestion(limit: limit, isJSON: false) }
+            ) { try StatusQuestion(limit: limit, form: .table) }
         }
     }
 
@@ -328,7 +328,7 @@ import Testing
         #expect(!text.unicodeScalars.contains { (0x7F...0x9F).contains($0.value) })
         #expect(!text.unicodeScalars.contains("\u{202E}"))
         #expect(text.contains("\\u{1B}[2J\\u{9B}31m\\u{202E}x in \\u{1B}[2J"))
-        let json = try Self.print(hostile, isJSON: true)
+        let json = try Self.print(hostile, form: .json)
         #expect(!json.unicodeScalars.contains { (0x7F...0x9F).contains($0.value) })
         #expect(!json.contains("\u{1B}"))
     }
@@ -344,7 +344,7 @@ import Testing
     }
 
     @Test func `JSON holds the answers, and says if there was more`() throws {
-        let json = try Self.print(Self.answers(next: "\"18\""), limit: 2, isJSON: true)
+        let json = try Self.print(Self.answers(next: "\"18\""), limit: 2, form: .json)
         let tree = try JSONTree(reading: Array(json.utf8))
         #expect(tree.names == ["status", "regions", "silent", "alerts", "truncated"])
         #expect(tree["truncated"]?.isTrue == true)

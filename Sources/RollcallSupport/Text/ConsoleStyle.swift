@@ -12,6 +12,8 @@ package struct ConsoleStyle: Sendable {
     package var columns = columnsStandard
     /// True if a table's cells may be cut so that its lines fit.
     package var isCut = false
+    /// True if a terminal shows what is printed.
+    package var isTerminal = false
     /// True if headings may be bold, times dim, and what wants attention red.
     package var isColoured = false
     /// Times in the machine's own zone instead of UTC.
@@ -30,6 +32,7 @@ package struct ConsoleStyle: Sendable {
         if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 {
             if size.ws_col > 0 { style.columns = max(columnsMin, Int(size.ws_col)) }
         }
+        style.isTerminal = true
         style.isCut = true
         let isPlain = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
         let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? true

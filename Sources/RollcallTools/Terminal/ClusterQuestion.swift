@@ -5,17 +5,17 @@ import RollcallSupport
 /// The question of how a watch on several machines stands, as `rollcall cluster` asks one of its
 /// members. Source: S11, S15.
 package struct ClusterQuestion: Sendable {
-    private let isJSON: Bool
+    private let form: OutputForm
 
-    /// A question for people, or for machines.
-    package init(isJSON: Bool) { self.isJSON = isJSON }
+    /// A question whose answer is printed in a form; as CSV and as ids its members are.
+    package init(_ form: OutputForm) { self.form = form }
 
     /// Asks, and returns what is to be printed, and whether somebody leads and this member holds all
     /// of the log.
     /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     package func answer(
         from server: ServerQuestions, style: ConsoleStyle, now: Timestamp
-    ) throws(QuestionError) -> (text: String, isWell: Bool) {
+    ) throws(QuestionError) -> (printout: Printout, isWell: Bool) {
         let answer = try server.ask(Resource.cluster.path)
         guard let name = answer["member"]?.shown, let role = answer["role"]?.shown,
             let position = answer["position"]?.whole
@@ -26,7 +26,13 @@ package struct ClusterQuestion: Sendable {
         let isConfirmed = answer["confirmed"]?.isTrue ?? false
         let leader = answer["leader"]?.shown
         let isWell = isConfirmed && leader != nil
-        if isJSON { return (answer.printed, isWell) }
+        let members = answer["members"]?.elements ?? []
+        switch form {
+        case .table: break
+        case .json: return (Printout(answer.printed), isWell)
+        case .csv, .ids:
+            return (RecordColumns.members.printout(members, form, style, lack: nil), isWell)
+        }
         var lines = ["Member \(name) \(Self.words(role, leader)), at \(server.server)."]
         if let loss = answer["loss"]?.shown {
             lines.append(style.loud("NOBODY LEADS FROM HERE: \(loss)."))
@@ -43,7 +49,6 @@ package struct ClusterQuestion: Sendable {
         let reign = answer["reign"]?.whole ?? 0
         lines.append(
             "Entry \(position) of the log, reign \(reign)\(lag > 0 ? "; \(lag) to go" : "").")
-        let members = answer["members"]?.elements ?? []
         let end = position + lag
         let table = members.map { member in
             let held = member["position"]?.whole ?? 0
@@ -67,7 +72,7 @@ package struct ClusterQuestion: Sendable {
         {
             lines += ["", Self.words(pending, erasures, now)]
         }
-        return (lines.joined(separator: "\n") + "\n", isWell)
+        return (Printout(lines.joined(separator: "\n") + "\n"), isWell)
     }
 
     /// Says what a member is beside its name: that it leads, or that it is no member.

@@ -24,8 +24,7 @@ package struct EventQuestion {
         package var region: String?
         package var responder: String?
         package var limit: Int?
-        /// Lines of JSON instead of lines for people.
-        package var isJSON = false
+        package var form = OutputForm.table
 
         package init() {}
     }
@@ -47,23 +46,35 @@ package struct EventQuestion {
         ].compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// Asks, and hands over each line that is to be printed. Following, it comes back only with an
-    /// error; `complain` is told when the server is away, and when it is there again.
+    /// Asks, and hands over what is to be printed, as it comes; returns what the list lacks. Following,
+    /// it comes back only with an error; `complain` is told when the server is away, and when it is
+    /// there again.
     /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange; following,
     ///   if there never was one.
     package func run(
-        from server: ServerQuestions, style: ConsoleStyle, print: (String) -> Void,
-        complain: (String) -> Void
-    ) throws(QuestionError) {
+        from server: ServerQuestions, style: ConsoleStyle,
+        print: (String) throws(QuestionError) -> Void, complain: (String) -> Void
+    ) throws(QuestionError) -> String? {
+        if options.form == .csv { try print(RecordColumns.events.head) }
         var next: String
-        let events: [JSONTree]
-        if let after = options.after {
-            (events, next) = try everything(behind: after, server, most: limit)
+        if let after = options.after, !isLimited {
+            var isWhole = false
+            (next, isWhole) = try handOver(behind: after, server) { (event) throws(QuestionError) in
+                try print(line(event, style))
+            }
+            if !isWhole, !options.follows {
+                return "the list is not whole: go on with --after \(ConsoleText.safe(next))"
+            }
         } else {
-            (events, next) = try newest(server)
+            let events: [JSONTree]
+            if let after = options.after {
+                (events, next) = try everything(behind: after, server, most: limit)
+            } else {
+                (events, next) = try newest(server)
+            }
+            for event in events { try print(line(event, style)) }
         }
-        for event in events { print(line(event, style)) }
-        guard options.follows else { return }
+        guard options.follows else { return nil }
         var isAway = false
         while true {
             do throws(QuestionError) {
@@ -71,7 +82,7 @@ package struct EventQuestion {
                 if isAway { complain("\(server.server) is there again") }
                 isAway = false
                 next = page.next
-                for event in page.events { print(line(event, style)) }
+                for event in page.events { try print(line(event, style)) }
             } catch {
                 switch error {
                 case .noAnswer, .refused(_, 503, _, _), .refused(_, 429, _, _): break
@@ -83,6 +94,9 @@ package struct EventQuestion {
             }
         }
     }
+
+    /// True if it ends after so many: a page for people does, and what somebody gave a limit.
+    private var isLimited: Bool { options.form == .table || options.limit != nil }
 
     // MARK: - Asking
 
@@ -96,6 +110,23 @@ package struct EventQuestion {
             throw .strange(server: server.server, "no events in its answer")
         }
         return (events, next)
+    }
+
+    /// Hands over what is behind a cursor, page by page; returns where it ended, and whether that was
+    /// the end.
+    /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
+    private func handOver(
+        behind cursor: String, _ server: ServerQuestions,
+        _ take: (JSONTree) throws(QuestionError) -> Void
+    ) throws(QuestionError) -> (next: String, isWhole: Bool) {
+        var next = cursor
+        for _ in 0..<ServerQuestions.pagesMax {
+            let page = try page(behind: next, server)
+            for event in page.events { try take(event) }
+            if page.next == next { return (next, true) }
+            next = page.next
+        }
+        return (next, false)
     }
 
     /// Returns what is behind a cursor, the oldest first, `most` at most.
@@ -149,9 +180,13 @@ package struct EventQuestion {
     // MARK: - Lines
 
     private func line(_ event: JSONTree, _ style: ConsoleStyle) -> String {
-        // One behind the other, each with its line's end from who prints it.
-        if options.isJSON { return String(event.printed.dropLast()) }
-        return EventLineText(event).text(style)
+        switch options.form {
+        case .table: EventLineText(event).text(style) + "\n"
+        case .json: event.printed
+        case .csv: RecordColumns.events.row(event, style)
+        case .ids:
+            RecordColumns.events.name(of: event).flatMap { RecordColumns.line($0, style) } ?? ""
+        }
     }
 }
 

@@ -12,20 +12,23 @@ package struct Explanation {
         private let id: String
         private let since: Timestamp
         private let now: Timestamp
-        private let isJSON: Bool
+        private let form: OutputForm
 
         /// A question about what happened to `id` since a time, or within a span that ends `now`.
-        /// - Throws: `QuestionError` if the id has not 1 to 128 bytes, or `since` is no time and no
-        ///   span.
+        /// - Throws: `QuestionError` if the id has not 1 to 128 bytes, `since` is no time and no
+        ///   span, or ids are asked for.
         package init(
-            id: String, since: String, isJSON: Bool, now: Timestamp
+            id: String, since: String, form: OutputForm, now: Timestamp
         ) throws(QuestionError) {
             guard !id.isEmpty, id.utf8.count <= 128 else {
                 throw .wrongOption("ID: 1 to 128 bytes expected")
             }
+            if form == .ids {
+                throw .wrongOption("-o ids: what happened has no ids; take json, table or csv")
+            }
             self.id = id
             self.since = try GapQuestion.instant("--since", since, now) ?? now
-            self.isJSON = isJSON
+            self.form = form
             self.now = now
         }
 
@@ -33,26 +36,32 @@ package struct Explanation {
         /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
         package func answer(
             from server: ServerQuestions, style: ConsoleStyle
-        ) throws(QuestionError) -> String {
+        ) throws(QuestionError) -> Printout {
             let id = ServerQuestions.escaped(id)
             let person = try person(Resource.responder.path(id), server)
             let (events, isWhole, _) = try server.pages(
                 Resource.timeline.path(id), [("since", RFC3339.string(since))], list: "events",
                 count: Explanation.eventsMax)
-            let dark = try dark(server)
             let oldestFirst = Array(events.reversed())
-            if isJSON {
-                return JSONTree.object([
+            let lack = Printout.lack(
+                isWhole, events.count, of: "events", limit: nil, advice: "--since asks for less")
+            if form == .csv {
+                return RecordColumns.story.printout(oldestFirst, form, style, lack: lack)
+            }
+            let dark = try dark(server)
+            if form == .json {
+                let document = JSONTree.object([
                     JSONTree.Member(name: "status", value: person),
                     JSONTree.Member(name: "events", value: .list(oldestFirst)),
                     JSONTree.Member(name: "truncated", value: .boolean(!isWhole)),
                     JSONTree.Member(name: "dark", value: dark ?? .null),
-                ]).printed
+                ])
+                return Printout(document.printed, lack: lack)
             }
-            return Explanation(
+            let explanation = Explanation(
                 person: person, events: oldestFirst, isWhole: isWhole, dark: dark,
-                watch: try server.ask(Resource.status.path), since: since, now: now, style: style
-            ).text
+                watch: try server.ask(Resource.status.path), since: since, now: now, style: style)
+            return Printout(explanation.text)
         }
 
         private func person(

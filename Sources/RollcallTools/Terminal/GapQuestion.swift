@@ -23,8 +23,7 @@ package struct GapQuestion: Sendable {
         package var until: String?
         package var limit: Int?
         package var by: String?
-        /// The server's own JSON instead of a table.
-        package var isJSON = false
+        package var form = OutputForm.table
 
         package init() {}
     }
@@ -32,7 +31,9 @@ package struct GapQuestion: Sendable {
     private let filter: [(String, String)]
     private let limit: Int
     private let by: [String]
-    private let isJSON: Bool
+    private let form: OutputForm
+    /// The limit that somebody gave.
+    private let wanted: Int?
     private let since: Timestamp?
     private let until: Timestamp?
 
@@ -54,16 +55,26 @@ package struct GapQuestion: Sendable {
             ("until", until.map { RFC3339.string($0) }),
         ].compactMap { name, value in value.map { (name, $0) } }
         by = try Self.keys(options.by, of: Self.keys)
-        limit = options.limit ?? Self.limitStandard
-        isJSON = options.isJSON
+        form = options.form
+        wanted = options.limit
+        limit = form.count(options.limit, standard: Self.limitStandard, most: Self.limitMax)
         guard (1...Self.limitMax).contains(limit) else {
             throw .wrongOption("--limit: 1 to \(Self.limitMax) expected (\(limit))")
         }
         if options.by != nil, options.limit != nil {
             throw .wrongOption("--limit: --by counts them all, so it cannot be given beside it")
         }
+        try Self.checkIDs(form, by: options.by)
         if let since, let until, since >= until {
             throw .wrongOption("--until: must be later than --since")
+        }
+    }
+
+    /// Checks that what is counted is not asked for by its ids.
+    /// - Throws: `QuestionError` if it is.
+    static func checkIDs(_ form: OutputForm, by: String?) throws(QuestionError) {
+        if form == .ids, by != nil {
+            throw .wrongOption("-o ids: what --by counts has no ids; take json, table or csv")
         }
     }
 
@@ -116,21 +127,33 @@ package struct GapQuestion: Sendable {
     /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     package func answer(
         from server: ServerQuestions, style: ConsoleStyle
-    ) throws(QuestionError) -> String {
+    ) throws(QuestionError) -> Printout {
         let path = Resource.gaps.path
         if !by.isEmpty {
             let counts = try server.ask(path, filter + [("by", by.joined(separator: ","))])
-            if isJSON { return counts.printed }
+            guard form == .table else {
+                return RecordColumns.gapCounts(by: by).counted(counts, form, style)
+            }
             let status = try server.ask(Resource.status.path)
-            return GapCounts(counts, status: status, words: span(style)).text(style)
+            return Printout(GapCounts(counts, status: status, words: span(style)).text(style))
         }
         let (gaps, isWhole, rest) = try server.pages(path, filter, list: "gaps", count: limit)
-        if isJSON {
+        let lack = Self.lack(isWhole, gaps.count, limit: wanted)
+        switch form {
+        case .table:
+            return Printout(GapListing(gaps, isWhole: isWhole, words: span(style)).text(style))
+        case .json:
             let list = JSONTree.object([JSONTree.Member(name: "gaps", value: .list(gaps))])
             let more = JSONTree.Member(name: "truncated", value: .boolean(!isWhole))
-            return list.with(.object([more] + rest)).printed
+            return Printout(list.with(.object([more] + rest)).printed, lack: lack)
+        case .csv, .ids: return RecordColumns.gaps.printout(gaps, form, style, lack: lack)
         }
-        return GapListing(gaps, isWhole: isWhole, words: span(style)).text(style)
+    }
+
+    /// Returns what a list of so many gaps lacks.
+    static func lack(_ isWhole: Bool, _ count: Int, limit: Int?) -> String? {
+        Printout.lack(
+            isWhole, count, of: "gaps", limit: limit, advice: "--since and --until choose")
     }
 
     /// ` since 2026-11-20 20:41:07 UTC`, or nothing.

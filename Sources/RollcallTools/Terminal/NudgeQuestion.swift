@@ -18,8 +18,7 @@ package struct NudgeQuestion: Sendable {
         package var decision: String?
         package var limit: Int?
         package var by: String?
-        /// The server's own JSON instead of a table.
-        package var isJSON = false
+        package var form = OutputForm.table
 
         package init() {}
     }
@@ -28,7 +27,9 @@ package struct NudgeQuestion: Sendable {
     private let filter: [(String, String)]
     private let limit: Int
     private let by: [String]
-    private let isJSON: Bool
+    private let form: OutputForm
+    /// The limit that somebody gave.
+    private let wanted: Int?
 
     /// Reads the options.
     /// - Throws: `QuestionError` if one makes no sense.
@@ -45,8 +46,10 @@ package struct NudgeQuestion: Sendable {
         if !by.isEmpty, id != nil || choice != nil || options.limit != nil {
             throw .wrongOption("--by: it counts all nudges, so nothing can be given beside it")
         }
-        limit = options.limit ?? Self.limitStandard
-        isJSON = options.isJSON
+        form = options.form
+        try GapQuestion.checkIDs(form, by: options.by)
+        wanted = options.limit
+        limit = form.count(options.limit, standard: Self.limitStandard, most: Self.limitMax)
         guard (1...Self.limitMax).contains(limit) else {
             throw .wrongOption("--limit: 1 to \(Self.limitMax) expected (\(limit))")
         }
@@ -56,24 +59,34 @@ package struct NudgeQuestion: Sendable {
     /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     package func answer(
         from server: ServerQuestions, style: ConsoleStyle
-    ) throws(QuestionError) -> String {
+    ) throws(QuestionError) -> Printout {
         if !by.isEmpty {
             let counts = try server.ask(
                 Resource.nudges.path, [("by", by.joined(separator: ","))])
-            return isJSON ? counts.printed : NudgeCounts(counts).text(style)
+            guard form == .table else {
+                return RecordColumns.nudgeCounts(by: by).counted(counts, form, style)
+            }
+            return Printout(NudgeCounts(counts).text(style))
         }
         let now = try id.map { (id) throws(QuestionError) in try self.now(id, server) }
         let (entries, isWhole, rest) = try server.pages(
             Resource.nudges.path, filter, list: "nudges", count: limit)
-        if isJSON {
+        let lack = Printout.lack(
+            isWhole, entries.count, of: "entries", limit: wanted,
+            advice: "--limit wants the newest of them")
+        switch form {
+        case .table:
+            return Printout(
+                NudgeListing(
+                    entries, isWhole: isWhole, standing: .object(rest), now: now
+                ).text(style))
+        case .json:
             var members = now.map { [JSONTree.Member(name: "now", value: $0)] } ?? []
             members.append(JSONTree.Member(name: "nudges", value: .list(entries)))
             members.append(JSONTree.Member(name: "truncated", value: .boolean(!isWhole)))
-            return JSONTree.object(members + rest).printed
+            return Printout(JSONTree.object(members + rest).printed, lack: lack)
+        case .csv, .ids: return RecordColumns.nudges.printout(entries, form, style, lack: lack)
         }
-        return NudgeListing(
-            entries, isWhole: isWhole, standing: .object(rest), now: now
-        ).text(style)
     }
 
     /// Asks whether one person would be nudged now.

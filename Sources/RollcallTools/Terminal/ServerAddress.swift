@@ -1,3 +1,4 @@
+import Glibc
 import RollcallBasis
 import RollcallCore
 import RollcallSupport
@@ -73,13 +74,17 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
     case strange(server: String, String)
     /// There is no such person.
     case nobody(server: String, id: String)
+    /// Standard output does not take the answer, by the system's error number.
+    case notPrinted(CInt)
 
-    /// The exit code: 64 wrong options, 69 no answer (sysexits.h EX_UNAVAILABLE), 1 another one
-    /// than hoped for.
+    /// The exit code: 64 wrong options, 69 no answer (sysexits.h EX_UNAVAILABLE), 74 not printed
+    /// (EX_IOERR), 1 another answer than hoped for. Where nobody reads any more it is that of a
+    /// shell for SIGPIPE, which ends most programs then.
     package var exitCode: CInt {
         switch self {
         case .wrongOption: 64
         case .noAnswer: 69
+        case .notPrinted(let failure): failure == EPIPE ? 128 + SIGPIPE : 74
         case .refused, .tooOld, .strange, .nobody: 1
         }
     }
@@ -103,6 +108,7 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
             "\(server) does not answer like Rollcall: \(reason)"
         case .nobody(let server, let id):
             "\(server) knows nobody with the id \(ConsoleText.safe(id))"
+        case .notPrinted(let failure): "standard output: \(String(cString: strerror(failure)))"
         }
     }
 

@@ -11,11 +11,11 @@ package struct SilenceQuestion: Sendable {
     }
 
     private let kind: Kind
-    private let isJSON: Bool
+    private let form: OutputForm
 
-    private init(_ kind: Kind, isJSON: Bool) {
+    private init(_ kind: Kind, _ form: OutputForm) {
         self.kind = kind
-        self.isJSON = isJSON
+        self.form = form
     }
 
     /// Begins a silence of alerts that fit all `matchers`, for a span such as `2h`.
@@ -42,34 +42,44 @@ package struct SilenceQuestion: Sendable {
             "matchers": .list(matchers.map { .text($0) }), "duration": .text(span),
             "author": .text(author), "comment": .text(comment),
         ]
-        self.init(.begin(id.map { body.with(["id": .text($0)]) } ?? body), isJSON: isJSON)
+        self.init(.begin(id.map { body.with(["id": .text($0)]) } ?? body), isJSON ? .json : .table)
     }
 
     /// Lists those in force, and those that were until lately.
-    package static func list(isJSON: Bool) -> SilenceQuestion {
-        SilenceQuestion(.list, isJSON: isJSON)
+    package static func list(_ form: OutputForm) -> SilenceQuestion {
+        SilenceQuestion(.list, form)
     }
 
     /// Ends one now.
     package static func end(_ number: Int64, isJSON: Bool) -> SilenceQuestion {
-        SilenceQuestion(.end(number), isJSON: isJSON)
+        SilenceQuestion(.end(number), isJSON ? .json : .table)
     }
 
     /// Asks, and returns what is to be printed.
     /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     package func answer(
         from server: ServerQuestions, style: ConsoleStyle
-    ) throws(QuestionError) -> String {
+    ) throws(QuestionError) -> Printout {
+        let isJSON = form == .json
         switch kind {
         case .begin(let body):
             let answer = try server.send(.post, Resource.silences.path, body).body
-            return isJSON ? answer.printed : Self.described(answer, style)
+            return Printout(isJSON ? answer.printed : Self.described(answer, style))
         case .list:
             let answer = try server.ask(Resource.silences.path)
-            return isJSON ? answer.printed : Self.table(answer, style)
+            guard let silences = answer["silences"]?.elements else {
+                throw .strange(
+                    server: server.server, "\(Resource.silences.path) without silences")
+            }
+            switch form {
+            case .table: return Printout(Self.table(silences, style))
+            case .json: return Printout(answer.printed)
+            case .csv, .ids:
+                return RecordColumns.silences.printout(silences, form, style, lack: nil)
+            }
         case .end(let number):
             let answer = try server.send(.delete, Resource.silence.path("\(number)")).body
-            return isJSON ? answer.printed : "Silence \(number) is over.\n"
+            return Printout(isJSON ? answer.printed : "Silence \(number) is over.\n")
         }
     }
 
@@ -96,8 +106,7 @@ package struct SilenceQuestion: Sendable {
         (silence?["matchers"]?.elements ?? []).compactMap(\.shown)
     }
 
-    private static func table(_ answer: JSONTree, _ style: ConsoleStyle) -> String {
-        let silences = answer["silences"]?.elements ?? []
+    private static func table(_ silences: [JSONTree], _ style: ConsoleStyle) -> String {
         if silences.isEmpty { return "Nothing is muted.\n" }
         let columns = [
             ConsoleTable.Column("id"), .init("state"), .init("until"),
