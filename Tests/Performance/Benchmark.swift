@@ -41,6 +41,9 @@ func runBenchmark(arguments: [String]) -> Int32 {
         } else if options.isStorm {
             let report = try benchmark.runStorm()
             print(options.isJSON ? report.json.text : report.table)
+        } else if options.isEvents {
+            let report = try benchmark.runEvents()
+            print(options.isJSON ? report.json.text : report.table)
         } else if options.isCluster {
             let report = try benchmark.runCluster()
             print(options.isJSON ? report.json.text : report.table)
@@ -179,6 +182,19 @@ struct Benchmark {
         return StormReport(
             machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
             tellings: tellings, outages: outages, overload: overload, isEvaluated: !options.isShort)
+    }
+
+    /// Measures what those who read events cost.
+    func runEvents() throws(BenchmarkError) -> EventReport {
+        let before = MachineTime()
+        let machine = Machine(storage: folder)
+        let bench = EventBenchmark(
+            scale: options.isShort ? .short : .full, only: options.only,
+            makeFolder: { (name) throws(BenchmarkError) in try makeStore(name) }, product: product)
+        let (all, readings, standings, telling) = try bench.run()
+        return EventReport(
+            machine: machine, othersShare: MachineTime().shareOfOthers(since: before), all: all,
+            readings: readings, standings: standings, telling: telling)
     }
 
     /// Measures three members beside a single node.

@@ -24,6 +24,8 @@ struct BenchmarkOptions {
     var isChores = false
     /// Measures what telling of alerts by the thousand costs, instead of the loads.
     var isStorm = false
+    /// Measures what those who read events cost, instead of the loads.
+    var isEvents = false
     /// Measures three members beside a single node, instead of the loads.
     var isCluster = false
     /// Measures what reading the bodies of inputs costs, instead of the loads.
@@ -65,6 +67,8 @@ struct BenchmarkOptions {
                               settings, beside reading it only and one setting; 3 GB of disk
           --storm             instead of the loads: CPU a page and a start while thousands of alerts
                               fire, pages after an outage of 8 s, a checkpoint under overload
+          --events            instead of the loads: batches beside a reader who is 100 000 events
+                              behind, 1000 open streams, an event that all of them get
           --cluster           instead of the loads: three members on a real etcd, beside a single
                               node: loads, take-over, hand-over, catch-up; --etcds 3 for three of it
           --inputs            instead of the loads: what reading the bodies of phones' apps costs,
@@ -97,6 +101,7 @@ struct BenchmarkOptions {
             case "--curves": isCurves = true
             case "--chores": isChores = true
             case "--storm": isStorm = true
+            case "--events": isEvents = true
             case "--cluster": isCluster = true
             case "--inputs": isInputs = true
             case "--etcds": etcds = try Self.number(of: name, in: 1...3, &rest)
