@@ -15,7 +15,8 @@ struct RollcallCommand: ParsableCommand {
             BackupCommand.self, ExportCommand.self, ReplayCommand.self, TuneCommand.self,
             SimulateCommand.self, ManifestCommand.self, StatusCommand.self, GapsCommand.self,
             ExplainCommand.self, EventsCommand.self, NudgesCommand.self, SilenceCommand.self,
-            AskCommand.self, TakeCommand.self, DrillCommand.self, ClusterCommand.self, MapCommand.self,
+            AskCommand.self, TakeCommand.self, DrillCommand.self, ClusterCommand.self,
+            MapCommand.self,
         ]
     )
 }
