@@ -171,7 +171,7 @@ package final class Reloader: @unchecked Sendable {
     /// not be able to end: a pager that they do not name, or name with another key.
     private func incidentsLeft(by new: Configuration) -> [String] {
         let left = running.receivers.filter { old in
-            old.kind == .pagerduty
+            old.kind.keepsIncidents
                 && new.receivers.first { $0.name == old.name }?.routingKey != old.routingKey
         }
         guard !left.isEmpty else { return [] }

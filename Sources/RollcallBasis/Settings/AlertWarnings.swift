@@ -147,7 +147,7 @@ extension Configuration {
     ) -> [ConfigurationWarning] {
         var found: [ConfigurationWarning] = []
         let name = String(decoding: receiver.name, as: UTF8.self)
-        if receiver.kind == .pagerduty, !receiver.sendsResolved {
+        if receiver.kind.keepsIncidents, !receiver.sendsResolved {
             found.append(
                 ConfigurationWarning(
                     key: "\(key).send_resolved",

@@ -18,23 +18,31 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// True if one message carries all that fires of a name, as an Alertmanager's would: its repeats do
-    /// so once an interval.
-    package var isNotifiedOfWholeGroups: Bool {
+    /// True if it keeps incidents by keys: each message tells of one firing under a key of its own, and
+    /// what was opened there stays open until its end is told.
+    package var keepsIncidents: Bool {
         switch self {
-        case .webhook, .slack: true
-        case .alertmanager, .pagerduty, .log: false
+        case .pagerduty: true
+        case .alertmanager, .webhook, .slack, .log: false
         }
     }
 
-    /// True if people read each message, so that a storm becomes one (D11): programs and logs get
-    /// every alert.
-    package var isForPeople: Bool {
+    /// True if it is a channel: people read there one message after another, and nothing but their
+    /// order says which is the last word (A9, D11).
+    package var isChannel: Bool {
         switch self {
-        case .pagerduty, .slack: true
-        case .alertmanager, .webhook, .log: false
+        case .slack: true
+        case .alertmanager, .webhook, .pagerduty, .log: false
         }
     }
+
+    /// True if one message carries all that fires of a name, as an Alertmanager's would: its repeats do
+    /// so once an interval.
+    package var isNotifiedOfWholeGroups: Bool { self == .webhook || isChannel }
+
+    /// True if people read each message, so that a storm becomes one (D11): programs and logs get
+    /// every alert.
+    package var isForPeople: Bool { keepsIncidents || isChannel }
 }
 
 /// A receiver, as far as it decides who is told: never a URL, never a secret (J1). Source: A8.

@@ -158,11 +158,11 @@ package struct OutboxMessage: Equatable, Sendable {
     /// all others an alert is its labels, and the end of one firing would end the next one too. A
     /// storm's labels may become worse ones.
     mutating func setOrders(_ kind: ReceiverKind) {
-        let isByNumber = kind == .pagerduty || notice.storm != nil
+        let isByNumber = kind.keepsIncidents || notice.storm != nil
         orders = notice.members.map {
             isByNumber ? UInt64(bitPattern: $0.incident) : $0.labels.fingerprint
         }
-        stormOrder = kind == .slack ? notice.members.first?.name : nil
+        stormOrder = kind.isChannel ? notice.members.first?.name : nil
         isCritical = hasCritical
     }
 }

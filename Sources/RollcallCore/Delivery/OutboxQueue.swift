@@ -195,7 +195,7 @@ struct OutboxQueue: Equatable, Sendable {
 
     /// An end that was refused would, later, end the next firing too.
     private mutating func overtake(_ trigger: OutboxMessage) {
-        guard trigger.isTrigger, kind != .pagerduty else { return }
+        guard trigger.isTrigger, !kind.keepsIncidents else { return }
         let orders = Set(trigger.ordersLeft)
         for number in waiting.sharing(trigger.ordersLeft) where number < trigger.number {
             guard let message = waiting[number], message.state == .refused else { continue }

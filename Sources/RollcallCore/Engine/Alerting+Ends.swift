@@ -64,7 +64,7 @@ extension Alerting {
         if end.outcome == .removed { untell(end, context.receivers) }
         guard let drill = notifications.takeDrill(end.notice), end.outcome == .delivered,
             let receiver = context.receivers.first(where: { $0.name == drill.receiver }),
-            receiver.sendsResolved || receiver.kind == .pagerduty
+            receiver.sendsResolved || receiver.kind.keepsIncidents
         else { return }
         var member = drill.member
         member.endsAt = context.clock.wallNow

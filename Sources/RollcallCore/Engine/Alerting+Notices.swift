@@ -113,7 +113,7 @@ extension Alerting {
             var member = ending(key, alert, stats, at: context.clock.wallNow)
             member.fallback = alert.fallback(of: receiver.name)
             // Nobody watches the incidents of a pager that is only given some (D3).
-            let isGiven = member.fallback != nil && receiver.kind == .pagerduty
+            let isGiven = member.fallback != nil && receiver.kind.keepsIncidents
             guard receiver.sendsResolved || isGiven else { continue }
             builder.add(member, of: key, .resolved, receiver, place)
         }
@@ -298,7 +298,7 @@ extension Alerting {
         let fired = builder.groups.contains { $0.kind == .fired }
         let absence = fired ? notifications.takeAbsence() : nil
         for group in builder.groups.sorted(by: NoticeBuilder.Group.areInOrder) {
-            let size = group.receiver.kind == .pagerduty ? 1 : Notice.membersMax
+            let size = group.receiver.kind.keepsIncidents ? 1 : Notice.membersMax
             for start in stride(from: 0, to: group.members.count, by: size) {
                 var members = Array(
                     group.members[start..<min(start + size, group.members.count)])

@@ -254,7 +254,7 @@ extension Alerting {
 
     /// True of a pager that is a fallback: nobody watches the incidents that it is given (D3).
     private func isGivenSome(_ receiver: Receiver, _ receivers: [Receiver]) -> Bool {
-        receiver.kind == .pagerduty
+        receiver.kind.keepsIncidents
             && receivers.contains { $0.fallback == receiver.name }
     }
 
