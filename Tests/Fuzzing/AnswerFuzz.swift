@@ -43,7 +43,7 @@ enum AnswerFuzz {
     }
 
     private static func evaluate(_ answer: HTTPCallAnswer) {
-        for kind in [ReceiverKind.webhook, .alertmanager, .slack, .pagerduty] {
+        for kind in ReceiverKind.allCases {
             var address = ReceiverAddress(name: "r", kind: kind)
             address.urls = ["https://user:password@a.example/services/secret-path?key=secret-key"]
             let result = AttemptVerdicts.evaluate(
@@ -95,7 +95,8 @@ enum AnswerFuzz {
             #"{"data":{"t-1":{"status":"ok"},"t-2":{"status":"error","details":{"error":"x"}}}}"#,
             #"{"errors":[{"code":"TOO_MANY","message":"a\nb"}]}"#,
             #"{"message":"secret-path","errors":["secret-key","é\u0000"]}"#, #""said""#,
-            "invalid_token",
+            "invalid_token", #"{"id":"x","event":"message"}"#,
+            #"{"code":40301,"http":403,"error":"forbidden secret-path"}"#,
         ]
         return heads + bodies.map { json + $0 } + bodies.map { "HTTP/1.1 400 Bad\r\n\r\n\($0)" }
     }()

@@ -203,17 +203,17 @@ import Testing
         #expect(stage.engine.brokenInvariants() == [])
     }
 
-    @Test func `D3: a fallback that is PagerDuty gets the end always, others as they wish`()
+    @Test func `D3: a fallback that keeps incidents gets the end always, others as they wish`()
         throws
     {
-        for kind in [ReceiverKind.pagerduty, .webhook] {
+        for kind in ReceiverKind.allCases where kind.keepsIncidents || kind == .webhook {
             var duty = Self.standby("duty", kind)
             duty.sendsResolved = false
             var stage = try Self.stage([Self.receiver(), duty])
             stage.pass(to: 220)
             try stage.report("1", at: 300)
             let ends = stage.notified.filter { $0.hasPrefix("300 duty") }
-            #expect(ends.count == (kind == .pagerduty ? 1 : 0))
+            #expect(ends.count == (kind.keepsIncidents ? 1 : 0))
         }
     }
 

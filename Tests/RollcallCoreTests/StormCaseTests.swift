@@ -163,9 +163,11 @@ import Testing
         #expect(stage.broken == [])
     }
 
-    @Test func `A9, D11: in a channel a storm does not overtake the end of the one before`() throws
-    {
-        var stage = try StormStage([Receiver.named("channel", .slack)])
+    @Test(arguments: ReceiverKind.allCases.filter(\.isChannel))
+    func `A9, D11: in a channel a storm does not overtake the end of the one before`(
+        kind: ReceiverKind
+    ) throws {
+        var stage = try StormStage([Receiver.named("channel", kind)])
         try stage.report(1...6, at: 0)
         stage.pass(to: 100)
         stage.answers["channel"] = .fails
@@ -185,9 +187,11 @@ import Testing
         #expect(stage.broken == [])
     }
 
-    @Test func `A9, D11: in a channel a storm does not overtake the ends of single alerts`() throws
-    {
-        var stage = try StormStage([Receiver.named("channel", .slack)])
+    @Test(arguments: ReceiverKind.allCases.filter(\.isChannel))
+    func `A9, D11: in a channel a storm does not overtake the ends of single alerts`(
+        kind: ReceiverKind
+    ) throws {
+        var stage = try StormStage([Receiver.named("channel", kind)])
         try stage.report(1...2, at: 0)
         stage.pass(to: 100)
         stage.answers["channel"] = .fails

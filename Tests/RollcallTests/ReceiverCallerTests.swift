@@ -212,6 +212,39 @@ import Testing
         #expect(page.result.kind == .refused)
     }
 
+    @Test func `ntfy gets JSON at its root, and took it if it answers with the message`() throws {
+        let address = try NotificationSamples.address(.ntfy) {
+            $0.username = "phil"
+            $0.password = try NotificationSamples.secret("mypass-mypass")
+        }
+        let message = #"{"id":"hwQ2YpKdmg","event":"message","topic":"t0pic-t0pic"}"#
+        let (result, request) = Self.exchange(
+            address, path: "/ntfy/t0pic-t0pic", answer: Self.answer("200 OK", message))
+        #expect(result == AttemptResult(.delivered, status: 200))
+        #expect(request.hasPrefix("POST /ntfy/ HTTP/1.1\r\n"))
+        #expect(request.contains("\r\nAuthorization: Basic cGhpbDpteXBhc3MtbXlwYXNz\r\n"))
+        #expect(request.contains("\r\n\r\n{\"topic\":\"t0pic-t0pic\",\"title\":\"FIRING: north"))
+        for (status, body, kind, words) in [
+            ("200 OK", "<html>log in</html>", .refused, ": its answer is not that of ntfy"),
+            (
+                "403 Forbidden",
+                #"{"code":40301,"http":403,"error":"no cGhpbDpteXBhc3MtbXlwYXNz in t0pic-t0pic"}"#,
+                .refused, ": no <secret> in <secret>"
+            ),
+            ("507 Insufficient Storage", "", .failed, ""),
+            (
+                "429 Too Many Requests", #"{"code":42901,"http":429,"error":"limit reached"}"#,
+                .failed, ": limit reached"
+            ),
+        ] as [(String, String, OutboxVerdict, String)] {
+            let (result, _) = Self.exchange(
+                address, path: "/t0pic-t0pic", answer: Self.answer(status, body))
+            #expect(result.kind == kind)
+            #expect(
+                result.error == "http://127.0.0.1:PORT: answered \(status.prefix(3))\(words)")
+        }
+    }
+
     @Test(arguments: [
         (
             ReceiverKind.alertmanager, "\"start time must be before end time\"",
@@ -283,9 +316,10 @@ import Testing
         #expect(result.kind == .failed && result.status == nil && result.mayHaveArrived)
     }
 
-    @Test func `slack's word must be whole`() {
+    @Test(arguments: [ReceiverKind.slack, .ntfy])
+    func `the word of those who say it must be whole`(kind: ReceiverKind) {
         let (result, _) = Self.exchange(
-            NotificationSamples.address(.slack),
+            NotificationSamples.address(kind), path: "/topic",
             answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
         #expect(result.kind == .failed && result.mayHaveArrived)
     }

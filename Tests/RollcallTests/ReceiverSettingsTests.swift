@@ -43,6 +43,7 @@ import Testing
         directory.write("hook", Self.key + "\n")
         directory.write("slack", "https://hooks.slack.example/T/secret\n")
         directory.write("bearer", "token\n")
+        directory.write("password", "pass word\n")
         let configuration = try read(
             """
             receivers:
@@ -59,11 +60,13 @@ import Testing
                 alertmanager: {urls: ["http://127.0.0.1:9093", "http://[::1]:9093/am"]}
                 resolve_timeout: 30m
               - {name: lines, log: {}}
+              - {name: phones, ntfy: {url: "https://ntfy.example/topic", username: phil, password_file: password}}
             """, in: directory
         ).configuration
         let receivers = configuration.policy.receivers
-        #expect(receivers.map(\.kind) == [.pagerduty, .webhook, .slack, .alertmanager, .log])
-        #expect(receivers.map(\.targets) == [1, 1, 1, 2, 1])
+        #expect(
+            receivers.map(\.kind) == [.pagerduty, .webhook, .slack, .alertmanager, .log, .ntfy])
+        #expect(receivers.map(\.targets) == [1, 1, 1, 2, 1, 1])
         #expect(
             receivers[0].match.map(MatcherText.text) == [
                 "severity=critical", "region=a|b", "alertname!=Watchdog",
@@ -76,7 +79,7 @@ import Testing
         #expect(receivers[1].match.map(MatcherText.text) == ["severity!=info", "region=north"])
         #expect(receivers[1].sendsResolved && receivers[1].repeatInterval == .seconds(14_400))
         let addresses = configuration.receivers
-        #expect(addresses.map(\.name) == ["oncall", "hook", "chat", "am", "lines"])
+        #expect(addresses.map(\.name) == ["oncall", "hook", "chat", "am", "lines", "phones"])
         #expect(addresses[0].urls == ["https://events.pagerduty.com/v2/enqueue"])
         #expect(addresses[0].routingKey?.bytes == Array("routing-key".utf8))
         #expect(addresses[1].urls == ["https://hooks.example.org/alerts?k=v"])
@@ -85,6 +88,8 @@ import Testing
         #expect(addresses[2].urls == ["https://hooks.slack.example/T/secret"])
         #expect(addresses[3].urls == ["http://127.0.0.1:9093", "http://[::1]:9093/am"])
         #expect(addresses[4] == ReceiverAddress(name: "lines", kind: .log))
+        #expect(addresses[5].urls == ["https://ntfy.example/topic"])
+        #expect(addresses[5].basicCredentials == "cGhpbDpwYXNzIHdvcmQ=")
     }
 
     @Test(
@@ -93,11 +98,11 @@ import Testing
             ("name: 'a b', log: {}", ".name must be 1 to 64 letters, digits and . _ - (a b)"),
             (
                 "name: x",
-                ": exactly one of alertmanager, webhook, pagerduty, slack, log must be given"
+                ": exactly one of alertmanager, webhook, pagerduty, slack, ntfy, log must be given"
             ),
             (
                 "name: x, log: {}, slack: {url: 'https://a'}",
-                ": exactly one of alertmanager, webhook, pagerduty, slack, log must be given"
+                ": exactly one of alertmanager, webhook, pagerduty, slack, ntfy, log must be given"
             ),
             (
                 "name: x, pagerdutty: {}",
@@ -106,6 +111,29 @@ import Testing
             ("name: x, pagerduty: {}", ".pagerduty.routing_key or routing_key_file must be given"),
             ("name: x, webhook: {}", ".webhook.url or url_file must be given"),
             ("name: x, slack: {}", ".slack.url or url_file must be given"),
+            ("name: x, ntfy: {}", ".ntfy.url or url_file must be given"),
+            (
+                "name: x, ntfy: {url: 'https://a/topsecret/'}",
+                ".ntfy.url must end with a topic, 1 to 64 letters, digits, - and _: "
+                    + "https://host/topic"
+            ),
+            (
+                "name: x, ntfy: {url: 'https://a/t', username: u}",
+                ".ntfy.password or password_file must be given beside username"
+            ),
+            (
+                "name: x, ntfy: {url: 'https://a/t', password: topsecret}",
+                ".ntfy.username must be given beside password"
+            ),
+            (
+                "name: x, ntfy: {url: 'https://a/t', username: 'u:v', password: topsecret}",
+                ".ntfy.username must have no colon and no control characters"
+            ),
+            (
+                "name: x, ntfy: {url: 'https://a/t', username: u, password: topsecret, "
+                    + "bearer_token: topsecret}",
+                ".ntfy.username and bearer_token must not both be given"
+            ),
             ("name: x, alertmanager: {}", ".alertmanager.urls must be given"),
             (
                 "name: x, alertmanager: {urls: []}",

@@ -6,7 +6,7 @@ import RollcallSupport
 ///
 /// | | |
 /// |---|---|
-/// | 2xx (of Slack with the body `ok`) | delivered |
+/// | 2xx (of Slack with the body `ok`, of ntfy with the message) | delivered |
 /// | 408, 425, 429, 5xx, no connection, no whole answer | failed |
 /// | everything else, redirects too; what cannot be sent at all | refused |
 enum AttemptVerdicts {
@@ -22,12 +22,15 @@ enum AttemptVerdicts {
         let words = words(in: answer, of: address)
         if kind == .delivered {
             // A proxy's login page is a 200 as well.
-            guard address.kind == .slack, words != "ok" else {
+            if isTaken(answer, words, address.kind) {
                 return AttemptResult(.delivered, status: status)
             }
             return AttemptResult(
                 .refused, status: status,
-                error: error(place, status, "its answer is not ok: \(words)"))
+                error: error(
+                    place, status,
+                    "its answer is not \(address.kind == .slack ? "ok" : "that of ntfy")"
+                        + (words.isEmpty ? "" : ": \(words)")))
         }
         return AttemptResult(
             kind, status: status, error: error(place, status, words),
@@ -37,8 +40,10 @@ enum AttemptVerdicts {
     /// Returns what it means that no whole answer came.
     static func evaluate(_ error: HTTPCallError, of address: ReceiverAddress) -> AttemptResult {
         let text = NotificationWords.clipped("\(error)", bytesMax: AttemptResult.errorBytesMax)
-        // The status line says it all, and nothing of the rest is used: but Slack's word.
-        if let status = error.status, address.kind != .slack || kind(of: status) != .delivered {
+        // The status line says it all, and nothing of the rest is used: but the word of some.
+        if let status = error.status,
+            !saysItself(address.kind) || kind(of: status) != .delivered
+        {
             let kind = kind(of: status)
             return AttemptResult(kind, status: status, error: kind == .delivered ? nil : text)
         }
@@ -49,6 +54,22 @@ enum AttemptVerdicts {
             }
         return AttemptResult(
             kind, status: error.status, error: text, mayHaveArrived: error.mayHaveArrived)
+    }
+
+    /// True of kinds whose answer says in its body that they took it.
+    private static func saysItself(_ kind: ReceiverKind) -> Bool {
+        kind == .slack || kind == .ntfy
+    }
+
+    private static func isTaken(
+        _ answer: HTTPCallAnswer, _ words: String, _ kind: ReceiverKind
+    ) -> Bool {
+        switch kind {
+        case .slack: words == "ok"
+        case .ntfy:
+            (try? JSONDecoder().decode(Published.self, from: Data(answer.body)))?.event == "message"
+        default: true
+        }
     }
 
     private static func kind(of status: Int) -> OutboxVerdict {
@@ -86,6 +107,8 @@ enum AttemptVerdicts {
             // Slack sends its words as text/html, too: a page is what has tags.
             let isHTML = answer.contentType?.lowercased().hasPrefix("text/html") ?? false
             if isHTML, text.contains("<") { text = "" }
+        case .ntfy:
+            if let said = try? JSONDecoder().decode(Refusal.self, from: body) { text = said.error }
         case .webhook, .log: break
         }
         let line = AnswerWords.oneLine(text).trimmingCharacters(in: .whitespaces)
@@ -100,6 +123,16 @@ enum AttemptVerdicts {
         var text: String { ([message] + (errors ?? [])).joined(separator: "; ") }
     }
 
+    /// `{"code": 40301, "http": 403, "error": "forbidden", …}`.
+    private struct Refusal: Decodable {
+        var error: String
+    }
+
+    /// `{"id": …, "event": "message", …}`: ntfy answers with the message as it keeps it.
+    private struct Published: Decodable {
+        var event: String
+    }
+
     /// `text` without what must not be shown: some servers repeat what they were sent.
     static func hidden(_ text: String, _ address: ReceiverAddress) -> String {
         secrets(of: address).reduce(text) { text, secret in
@@ -110,8 +143,11 @@ enum AttemptVerdicts {
 
     /// Whatever of an address may be secret, the longest first.
     private static func secrets(of address: ReceiverAddress) -> [String] {
-        var secrets = [address.routingKey, address.bearer].compactMap { secret in
+        var secrets = [address.routingKey, address.bearer, address.password].compactMap { secret in
             secret.map { String(decoding: $0.bytes, as: UTF8.self) }
+        }
+        if !address.username.isEmpty {
+            secrets += [address.username, address.basicCredentials]
         }
         for url in address.urls {
             guard let colon = url.firstRange(of: "://") else { continue }

@@ -82,6 +82,9 @@ extension NotificationAlert {
             .filter { !$0.1.isEmpty }
     }
 
+    /// The word that begins what channels show of it.
+    var mark: String { isFiring ? "FIRING" : "RESOLVED" }
+
     /// The summary without the word that tells its end, where another one does.
     var headline: String {
         let summary = annotation("summary")

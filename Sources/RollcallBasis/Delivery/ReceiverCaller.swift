@@ -79,6 +79,13 @@ package final class ReceiverCaller {
                         $0, routingKey: address.routingKey, externalURL: message.externalURL))
             }
         case .slack: return [Poster.call(url, SlackBody.bytes(message))]
+        case .ntfy:
+            guard let topic = NtfyTopic(url: url) else { return [] }
+            return [
+                Poster.call(
+                    topic.server, NtfyBody.bytes(message, topic: topic.name),
+                    fields: address.basicFields, bearer: address.bearer)
+            ]
         case .log: return []
         }
     }

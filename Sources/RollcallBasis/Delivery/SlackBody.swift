@@ -32,11 +32,7 @@ enum SlackBody {
         guard let first = message.members.first else { return "" }
         let rest = message.members.count - 1
         let more = rest > 0 ? " (and \(rest) more)" : ""
-        return "\(mark(first)): \(escaped(first.headline, max: sectionMax / 2))\(more)"
-    }
-
-    private static func mark(_ alert: NotificationAlert) -> String {
-        alert.isFiring ? "FIRING" : "RESOLVED"
+        return "\(first.mark): \(escaped(first.headline, max: sectionMax / 2))\(more)"
     }
 
     private static func blocks(_ alert: NotificationAlert) -> [JSONTree] {
@@ -44,7 +40,7 @@ enum SlackBody {
         let head = [severity, alert.label("alertname")].filter { !$0.isEmpty }
             .map { " · \(escaped($0, max: 100))" }
         let headline = escaped(alert.headline, max: sectionMax / 4)
-        var lines = ["*\(mark(alert))*\(head.joined())", "*\(headline)*"]
+        var lines = ["*\(alert.mark)*\(head.joined())", "*\(headline)*"]
         let description = escaped(alert.annotation("description"), max: sectionMax / 2)
         if !description.isEmpty { lines.append(description) }
         var blocks: [JSONTree] = [

@@ -1,3 +1,4 @@
+import Foundation
 import RollcallCore
 
 /// The way to one receiver: made of the settings, never journaled, never shown. What decides about
@@ -13,8 +14,12 @@ package struct ReceiverAddress: Equatable, Sendable {
     /// Of `webhook`: what its messages are signed with, `whsec_…`. Several while one is replaced by
     /// another: there is a signature for each. None for unsigned ones.
     package var signingKeys: [SigningKey] = []
-    /// Of `webhook` and `alertmanager`: the token for `Authorization: Bearer …`.
+    /// Of `webhook`, `alertmanager` and `ntfy`: the token for `Authorization: Bearer …`.
     package var bearer: Secret?
+    /// Of `ntfy`: the user whom the server knows us as; empty for nobody.
+    package var username = ""
+    /// The user's password.
+    package var password: Secret?
     /// Of `alertmanager`: how long what fires is to stay there without word of it (D9).
     package var resolveTimeout = Receiver(name: [], kind: .alertmanager).resolveTimeout
     /// The authorities that may vouch for the server.
@@ -26,6 +31,11 @@ package struct ReceiverAddress: Equatable, Sendable {
         self.kind = kind
     }
 
+    /// The user and the password as `Authorization: Basic …` has them.
+    var basicCredentials: String {
+        Data(Array("\(username):".utf8) + (password?.bytes ?? [])).base64EncodedString()
+    }
+
     /// Returns what of the way to the URL number `target` differs from that in `old`; a new place
     /// if there was none.
     func change(from old: ReceiverAddress?, target: Int) -> EndpointChange {
@@ -34,6 +44,7 @@ package struct ReceiverAddress: Equatable, Sendable {
         else { return .place }
         let isSame =
             old.routingKey == routingKey && old.signingKeys == signingKeys && old.bearer == bearer
+            && old.username == username && old.password == password
         return isSame ? .same : .secret
     }
 }

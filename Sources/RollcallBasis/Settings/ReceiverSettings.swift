@@ -163,10 +163,48 @@ extension ReceiverAddress {
             }
         // Whoever knows it may write there.
         case .slack: urls = try place.url("url", isHidden: true).map { [$0] } ?? []
+        case .ntfy:
+            // Whoever knows the topic may read it and write there.
+            if let url = try place.url("url", isHidden: true) {
+                guard NtfyTopic(url: url) != nil else {
+                    throw place.fault(
+                        "url",
+                        "must end with a topic, 1 to 64 letters, digits, - and _: "
+                            + "https://host/topic", "")
+                }
+                urls = [url]
+            }
+            bearer = try place.visibleSecret("bearer_token")
+            try readUser(&place)
+            if bearer != nil, !username.isEmpty {
+                throw place.fault("username", "and bearer_token must not both be given", "")
+            }
         case .log: break
         }
         if let path = try place.authorities("ca_file") { authorities = Authorities(extra: path) }
         return targets
+    }
+}
+
+extension ReceiverAddress {
+    /// Reads the user and the password: both, or neither. Throws `ConfigurationError` if one is
+    /// missing, or is none.
+    fileprivate mutating func readUser(
+        _ place: inout ConfigurationTree
+    ) throws(ConfigurationError) {
+        try place.read("username", .text, &username)
+        // "A user-id containing a colon character is invalid" (RFC 7617 §2).
+        guard username.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ":") })
+        else { throw place.fault("username", "must have no colon and no control characters", "") }
+        try place.secret("password", &password)
+        guard place.sources.opensSecrets else { return }
+        if password != nil, username.isEmpty, !place.isWrong("username") {
+            throw place.fault("username", "must be given beside password", "", or: ["password"])
+        }
+        if password == nil, !username.isEmpty, !place.isWrong("password") {
+            throw place.fault(
+                "password", "or password_file must be given beside username", "", or: ["username"])
+        }
     }
 }
 

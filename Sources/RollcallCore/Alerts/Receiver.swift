@@ -4,6 +4,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     case webhook = 1
     case pagerduty = 2
     case slack = 3
+    case ntfy = 5
     /// Lines of our own log.
     case log = 4
 
@@ -14,6 +15,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
         case .webhook: "webhook"
         case .pagerduty: "pagerduty"
         case .slack: "slack"
+        case .ntfy: "ntfy"
         case .log: "log"
         }
     }
@@ -23,7 +25,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     package var keepsIncidents: Bool {
         switch self {
         case .pagerduty: true
-        case .alertmanager, .webhook, .slack, .log: false
+        case .alertmanager, .webhook, .slack, .ntfy, .log: false
         }
     }
 
@@ -31,7 +33,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     /// order says which is the last word (A9, D11).
     package var isChannel: Bool {
         switch self {
-        case .slack: true
+        case .slack, .ntfy: true
         case .alertmanager, .webhook, .pagerduty, .log: false
         }
     }
