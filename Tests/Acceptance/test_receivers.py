@@ -4,11 +4,11 @@ end, over kills and through refusals.
 Source: A8, A9, D1, D8, D11; docs.ntfy.sh; docs.opsgenie.com.
 """
 
-import re
+import signal
 import time
 import unittest
 
-from loopback_pagers import Ntfy
+from loopback_pagers import Ntfy, Opsgenie
 from loopback_receivers import Fleet, people
 from rollcall_process import RollcallTestCase, eventually
 
@@ -104,6 +104,94 @@ class NtfyTests(ReceiversTestCase):
         self.assertEqual(len(storms), 1, [m["title"] for m in self.ntfy.messages])
         self.assertEqual(
             storms[0]["click"], "https://rollcall.example.org/alerts?alertname=NoOnlineResponders")
+
+
+class OpsgenieTests(ReceiversTestCase):
+    def setUp(self):
+        super().setUp()
+        self.opsgenie = Opsgenie(self)
+
+    def receiver(self, more=""):
+        return f'{{name: team, opsgenie: {{api_url: "{self.opsgenie.url}/", api_key_file: key}}{more}}}'
+
+    def write_key(self, key):
+        with open(f"{self.directory}/key", "w", encoding="ascii") as file:
+            file.write(key + "\n")
+
+    def test_an_alert_is_created_once_over_kills_and_closed_by_its_alias(self):
+        self.write_key(Opsgenie.KEY)
+        fleet = self.begin(self.receiver(", send_resolved: true"))
+        alert = eventually(lambda: next(iter(self.opsgenie.alerts), None), SOON, "an alert")
+        self.server.kill()
+        self.server.start()
+        time.sleep(2)
+        fleet.restore(*fleet.of(REGION))
+        eventually(lambda: not alert.is_open, SOON, "it is closed")
+        self.assertEqual((self.opsgenie.faults, self.opsgenie.ghosts), ([], []))
+        self.assertEqual(len(self.opsgenie.alerts), 1)
+        body = alert.body
+        self.assertRegex(body["alias"], r"^rollcall-[0-9a-f]{16}-\d+$")
+        self.assertTrue(body["message"].startswith(f"{REGION}: nobody online, 2 of 2"), body)
+        self.assertEqual(
+            (body["priority"], body["entity"], body["source"], body["tags"]),
+            ("P1", REGION, "rollcall", ["NoOnlineResponders", "critical"]))
+        self.assertEqual((body["details"]["count"], body["details"]["total"]), ("2", "2"))
+        self.assertRegex(
+            body["description"], r"\nRunbook: https://wiki\.example\.org/nobody\n"
+            r"Rollcall: https://rollcall\.example\.org/alerts\?incident=\d+$")
+
+    def test_a_wrong_key_is_told_without_it_and_the_right_one_sends_what_waits(self):
+        self.write_key("wr0ng-key-0123")
+        self.begin(self.receiver())
+        eventually(lambda: "receiver refuses" in self.server.log(), SOON, "a word in the log")
+        self.assertIn("answered 422: API Key <secret> is not valid!", self.server.log())
+        self.assertEqual(self.opsgenie.alerts, [])
+        self.write_key(Opsgenie.KEY)
+        self.server.process.send_signal(signal.SIGHUP)
+        eventually(lambda: self.opsgenie.alerts, SOON, "the alert")
+        self.assertNotIn("wr0ng", self.server.log())
+        self.assertNotIn(Opsgenie.KEY, self.server.log())
+
+    def test_a_drill_reaches_it_and_the_close_of_what_it_forgot_is_taken(self):
+        self.write_key(Opsgenie.KEY)
+        self.server = self.serve(CONFIG.format(receiver=self.receiver()))
+        self.assertEqual(self.drill("team")["status"], 202)
+        eventually(lambda: self.opsgenie.alerts and not self.opsgenie.alerts[0].is_open, SOON, "its end")
+        self.assertEqual(self.opsgenie.alerts[0].body["priority"], "P5")
+        self.opsgenie.says_unknown = True
+        # It forgets whatever it is told.
+        judge = self.opsgenie.judge
+
+        def forget(told):
+            answer = judge(told)
+            self.opsgenie.alerts.clear()
+            return answer
+        self.opsgenie.judge = forget
+        self.assertEqual(self.drill("team")["status"], 202)
+        eventually(lambda: self.opsgenie.ghosts, SOON, "a close of what is not known")
+        eventually(
+            lambda: self.server.get("/v1/status").json()["receivers"][0]["pending"] == 0, SOON,
+            "it is taken")
+        self.assertNotIn("receiver refuses", self.server.log())
+
+    def test_a_storm_is_one_alert(self):
+        self.write_key(Opsgenie.KEY)
+        fleet = self.begin(self.receiver(), [f"r-{n:02}" for n in range(60)], each=1)
+        alert = eventually(lambda: next(iter(self.opsgenie.alerts), None), SOON, "an alert")
+        time.sleep(3)
+        self.assertEqual((self.opsgenie.faults, len(self.opsgenie.alerts)), ([], 1))
+        self.assertIn("60 regions", alert.body["message"])
+        self.assertRegex(alert.body["alias"], r"-NoOnlineResponders-\d+$")
+        fleet.restore(*fleet.people)
+        eventually(lambda: not alert.is_open, SOON, "it is closed")
+
+    def test_a_reload_with_another_key_says_what_may_stay_open(self):
+        self.write_key(Opsgenie.KEY)
+        self.begin(self.receiver())
+        eventually(lambda: "receiver told" in self.server.log(), SOON, "an alert")
+        self.write_key("an0ther-key-0123")
+        self.assertEqual(self.server.post("/-/reload", b"").status, 200)
+        self.assertIn("may stay open at Opsgenie, 1 at most: look there", self.server.log())
 
 
 if __name__ == "__main__":

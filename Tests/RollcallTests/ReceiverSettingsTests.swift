@@ -98,11 +98,11 @@ import Testing
             ("name: 'a b', log: {}", ".name must be 1 to 64 letters, digits and . _ - (a b)"),
             (
                 "name: x",
-                ": exactly one of alertmanager, webhook, pagerduty, slack, ntfy, log must be given"
+                ": exactly one of alertmanager, webhook, pagerduty, opsgenie, slack, ntfy, log must be given"
             ),
             (
                 "name: x, log: {}, slack: {url: 'https://a'}",
-                ": exactly one of alertmanager, webhook, pagerduty, slack, ntfy, log must be given"
+                ": exactly one of alertmanager, webhook, pagerduty, opsgenie, slack, ntfy, log must be given"
             ),
             (
                 "name: x, pagerdutty: {}",
@@ -111,6 +111,7 @@ import Testing
             ("name: x, pagerduty: {}", ".pagerduty.routing_key or routing_key_file must be given"),
             ("name: x, webhook: {}", ".webhook.url or url_file must be given"),
             ("name: x, slack: {}", ".slack.url or url_file must be given"),
+            ("name: x, opsgenie: {}", ".opsgenie.api_key or api_key_file must be given"),
             ("name: x, ntfy: {}", ".ntfy.url or url_file must be given"),
             (
                 "name: x, ntfy: {url: 'https://a/topsecret/'}",

@@ -172,7 +172,7 @@ package final class Reloader: @unchecked Sendable {
     private func incidentsLeft(by new: Configuration) -> [String] {
         let left = running.receivers.filter { old in
             old.kind.keepsIncidents
-                && new.receivers.first { $0.name == old.name }?.routingKey != old.routingKey
+                && new.receivers.first { $0.name == old.name }?.incidentsKey != old.incidentsKey
         }
         guard !left.isEmpty else { return [] }
         let names = left.map(\.name)
@@ -181,9 +181,10 @@ package final class Reloader: @unchecked Sendable {
                 done(names.map { view.outbox.incidentsOpened(by: Array($0.utf8)) })
             }
         }
-        return zip(names, counts ?? []).filter { $1 > 0 }.map { name, count in
-            "receivers.\(name): incidents that were opened with its old settings may stay open at "
-                + "PagerDuty, \(count) at most: look there"
+        return zip(left, counts ?? []).filter { $1 > 0 }.map { old, count in
+            let service = old.kind == .opsgenie ? "Opsgenie" : "PagerDuty"
+            return "receivers.\(old.name): incidents that were opened with its old settings may "
+                + "stay open at \(service), \(count) at most: look there"
         }
     }
 

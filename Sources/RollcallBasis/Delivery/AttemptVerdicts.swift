@@ -8,18 +8,25 @@ import RollcallSupport
 /// |---|---|
 /// | 2xx (of Slack with the body `ok`, of ntfy with the message) | delivered |
 /// | 408, 425, 429, 5xx, no connection, no whole answer | failed |
+/// | 404 of Opsgenie to the end of what it does not know | delivered |
 /// | everything else, redirects too; what cannot be sent at all | refused |
 enum AttemptVerdicts {
     /// Bytes of a receiver's own words at most.
     static let wordsMax = 200
 
-    /// Returns what an answer means; `place` is the part of the URL that may be shown.
+    /// Returns what an answer means; `place` is the part of the URL that may be shown, and `isEnd`
+    /// tells that it answers the end of an incident.
     static func evaluate(
-        _ answer: HTTPCallAnswer, of address: ReceiverAddress, from place: String, now: Timestamp
+        _ answer: HTTPCallAnswer, of address: ReceiverAddress, from place: String,
+        isEnd: Bool = false, now: Timestamp
     ) -> AttemptResult {
         let status = answer.status
         let kind = kind(of: status)
         let words = words(in: answer, of: address)
+        // It says so itself, and not whoever else has no such page.
+        if status == 404, isEnd, address.kind == .opsgenie, !words.isEmpty {
+            return AttemptResult(.delivered, status: status)
+        }
         if kind == .delivered {
             // A proxy's login page is a 200 as well.
             if isTaken(answer, words, address.kind) {
@@ -102,6 +109,11 @@ enum AttemptVerdicts {
             if let said = try? JSONDecoder().decode(Said.self, from: body) { text = said.text }
         case .pagerduty:
             if let said = try? JSONDecoder().decode(Said.self, from: body) { text = said.text }
+        case .opsgenie:
+            text = (try? JSONDecoder().decode(Message.self, from: body))?.message ?? ""
+            if let faults = try? JSONDecoder().decode(Faults.self, from: body) {
+                text += faults.errors.sorted { $0.key < $1.key }.map { "; \($0.value)" }.joined()
+            }
         case .slack:
             text = String(decoding: answer.body.prefix(wordsMax * 2), as: UTF8.self)
             // Slack sends its words as text/html, too: a page is what has tags.
@@ -121,6 +133,16 @@ enum AttemptVerdicts {
         var errors: [String]?
 
         var text: String { ([message] + (errors ?? [])).joined(separator: "; ") }
+    }
+
+    /// `{"message": …, "took": …, "requestId": …}`.
+    private struct Message: Decodable {
+        var message: String
+    }
+
+    /// `{"errors": {"message": "Message can not be empty."}}`.
+    private struct Faults: Decodable {
+        var errors: [String: String]
     }
 
     /// `{"code": 40301, "http": 403, "error": "forbidden", …}`.
@@ -143,7 +165,8 @@ enum AttemptVerdicts {
 
     /// Whatever of an address may be secret, the longest first.
     private static func secrets(of address: ReceiverAddress) -> [String] {
-        var secrets = [address.routingKey, address.bearer, address.password].compactMap { secret in
+        let keys = [address.incidentsKey, address.bearer, address.password]
+        var secrets = keys.compactMap { secret in
             secret.map { String(decoding: $0.bytes, as: UTF8.self) }
         }
         if !address.username.isEmpty {

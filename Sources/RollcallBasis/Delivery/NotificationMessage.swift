@@ -76,6 +76,12 @@ extension NotificationAlert {
     /// them. What the settings say wins.
     var fields: [Label] { (annotations + details).ordered() }
 
+    /// Returns what is said of it beyond its name, its severity, its summary and its runbook.
+    var further: [Label] {
+        let said = ["alertname", "severity", "summary", "runbook_url"].map { Array($0.utf8) }
+        return (details + annotations + labels).filter { !said.contains($0.name) }
+    }
+
     /// The links to look at, by what each is called.
     var links: [(name: String, url: String)] {
         [("Runbook", annotation("runbook_url")), ("Rollcall", generatorURL)]

@@ -39,18 +39,10 @@ enum PagerDutyEvent {
             member("component", component(alert.label("alertname"))),
             member("class", alert.label("alertname")),
             JSONTree.Member(
-                name: "custom_details", value: .object(NotificationWords.members(details(alert)))),
+                name: "custom_details", value: .object(NotificationWords.members(alert.further))),
         ]
         if !region.isEmpty { members.insert(member("group", region), at: 5) }
         return .object(members)
-    }
-
-    /// Returns what is not said elsewhere in the event.
-    private static func details(_ alert: NotificationAlert) -> [Label] {
-        let said = ["alertname", "severity", "summary", "runbook_url"].map { Array($0.utf8) }
-        return (alert.details + alert.annotations + alert.labels).filter {
-            !said.contains($0.name)
-        }
     }
 
     /// Theirs has no `none`; what they do not know counts as `error`.

@@ -38,8 +38,11 @@ package final class ReceiverCaller {
         }
         var result = AttemptResult(.delivered, mayHaveArrived: false)
         var hasArrived = false
-        for call in Self.calls(message, address, url: address.urls[target], now: now) {
-            result = attempt(call, address, message.needsPermit, now: now)
+        let calls = Self.calls(message, address, url: address.urls[target], now: now)
+        for (place, call) in calls.enumerated() {
+            // Of those that keep incidents each member has a call of its own.
+            let isEnd = address.kind.keepsIncidents && !message.alerts[place].isFiring
+            result = attempt(call, address, message.needsPermit, isEnd: isEnd, now: now)
             hasArrived = hasArrived || result.mayHaveArrived
             if result.kind != .delivered { break }
         }
@@ -78,6 +81,12 @@ package final class ReceiverCaller {
                     PagerDutyEvent.bytes(
                         $0, routingKey: address.routingKey, externalURL: message.externalURL))
             }
+        case .opsgenie:
+            return message.members.map { alert in
+                Poster.call(
+                    OpsgenieAlert.url(alert, api: url), OpsgenieAlert.bytes(alert),
+                    fields: OpsgenieAlert.fields(address.apiKey))
+            }
         case .slack: return [Poster.call(url, SlackBody.bytes(message))]
         case .ntfy:
             guard let topic = NtfyTopic(url: url) else { return [] }
@@ -100,12 +109,14 @@ package final class ReceiverCaller {
     // MARK: - Answers
 
     private func attempt(
-        _ call: HTTPCall, _ address: ReceiverAddress, _ needsPermit: Bool, now: Timestamp
+        _ call: HTTPCall, _ address: ReceiverAddress, _ needsPermit: Bool, isEnd: Bool,
+        now: Timestamp
     ) -> AttemptResult {
         do throws(HTTPCallError) {
             let answer = try poster.answer(to: call, address.authorities, needsPermit: needsPermit)
             let place = Destination(url: call.url)?.text ?? ""
-            return AttemptVerdicts.evaluate(answer, of: address, from: place, now: now)
+            return AttemptVerdicts.evaluate(
+                answer, of: address, from: place, isEnd: isEnd, now: now)
         } catch {
             return AttemptVerdicts.evaluate(error, of: address)
         }

@@ -11,6 +11,8 @@ package struct ReceiverAddress: Equatable, Sendable {
     package var urls: [String] = []
     /// The routing key of `pagerduty`.
     package var routingKey: Secret?
+    /// Of `opsgenie`: the key of an API integration.
+    package var apiKey: Secret?
     /// Of `webhook`: what its messages are signed with, `whsec_…`. Several while one is replaced by
     /// another: there is a signature for each. None for unsigned ones.
     package var signingKeys: [SigningKey] = []
@@ -31,6 +33,9 @@ package struct ReceiverAddress: Equatable, Sendable {
         self.kind = kind
     }
 
+    /// The key under which incidents are opened, where they are kept.
+    package var incidentsKey: Secret? { routingKey ?? apiKey }
+
     /// The user and the password as `Authorization: Basic …` has them.
     var basicCredentials: String {
         Data(Array("\(username):".utf8) + (password?.bytes ?? [])).base64EncodedString()
@@ -43,8 +48,8 @@ package struct ReceiverAddress: Equatable, Sendable {
             old.urls.indices.contains(target), old.urls[target] == urls[target]
         else { return .place }
         let isSame =
-            old.routingKey == routingKey && old.signingKeys == signingKeys && old.bearer == bearer
-            && old.username == username && old.password == password
+            old.incidentsKey == incidentsKey && old.signingKeys == signingKeys
+            && old.bearer == bearer && old.username == username && old.password == password
         return isSame ? .same : .secret
     }
 }

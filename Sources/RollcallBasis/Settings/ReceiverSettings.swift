@@ -136,6 +136,8 @@ extension ReceiverAddress {
     static let standard = ReceiverAddress(name: "log", kind: .log)
     /// The URL at which PagerDuty takes events, outside of the EU.
     static let pagerDuty = "https://events.pagerduty.com/v2/enqueue"
+    /// The URL of Opsgenie's API, outside of the EU.
+    static let opsgenie = "https://api.opsgenie.com"
     /// Secrets of one webhook at most, while one is replaced by another.
     static let signingKeysMax = 4
 
@@ -160,6 +162,12 @@ extension ReceiverAddress {
             routingKey = try place.visibleSecret("routing_key")
             if routingKey == nil, place.sources.opensSecrets, !place.isWrong("routing_key") {
                 throw place.fault("routing_key", "or routing_key_file must be given", "")
+            }
+        case .opsgenie:
+            urls = [try place.url("api_url", isNeeded: false) ?? Self.opsgenie]
+            apiKey = try place.visibleSecret("api_key")
+            if apiKey == nil, place.sources.opensSecrets, !place.isWrong("api_key") {
+                throw place.fault("api_key", "or api_key_file must be given", "")
             }
         // Whoever knows it may write there.
         case .slack: urls = try place.url("url", isHidden: true).map { [$0] } ?? []

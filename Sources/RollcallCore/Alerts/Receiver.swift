@@ -3,6 +3,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     case alertmanager = 0
     case webhook = 1
     case pagerduty = 2
+    case opsgenie = 6
     case slack = 3
     case ntfy = 5
     /// Lines of our own log.
@@ -14,6 +15,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
         case .alertmanager: "alertmanager"
         case .webhook: "webhook"
         case .pagerduty: "pagerduty"
+        case .opsgenie: "opsgenie"
         case .slack: "slack"
         case .ntfy: "ntfy"
         case .log: "log"
@@ -24,7 +26,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     /// what was opened there stays open until its end is told.
     package var keepsIncidents: Bool {
         switch self {
-        case .pagerduty: true
+        case .pagerduty, .opsgenie: true
         case .alertmanager, .webhook, .slack, .ntfy, .log: false
         }
     }
@@ -34,7 +36,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     package var isChannel: Bool {
         switch self {
         case .slack, .ntfy: true
-        case .alertmanager, .webhook, .pagerduty, .log: false
+        case .alertmanager, .webhook, .pagerduty, .opsgenie, .log: false
         }
     }
 
