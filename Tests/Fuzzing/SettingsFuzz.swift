@@ -49,6 +49,7 @@ enum SettingsFuzz {
             webhook: {url: "https://a.example/x", signing_secret: whsec_MDEyMzQ1Njc4OWFiY2RlZg==}
             match: ["severity=critical", "region!=a|b"]
           - {name: slack, slack: {url: https://hooks.example/T/B/x}}
+          - {name: mail, email: {url: smtp://m.example:587, from: a@b.example, to: [c@d.example]}}
           - {name: team, opsgenie: {api_url: https://api.eu.opsgenie.com, api_key: 0123-4567}}
           - {name: phones, ntfy: {url: https://ntfy.example/rollcall, username: u, password: p}}
         nudges:

@@ -331,7 +331,8 @@ import Testing
     @Test func `only those who are told all of a name are told the rest of it`() {
         for (kind, rest) in [
             (ReceiverKind.webhook, " of [1]"), (.slack, " of [1]"), (.ntfy, " of [1]"),
-            (.pagerduty, ""), (.opsgenie, ""), (.alertmanager, ""), (.log, ""),
+            (.email, " of [1]"), (.pagerduty, ""), (.opsgenie, ""), (.alertmanager, ""),
+            (.log, ""),
         ] {
             var stage = Stage([Stage.receiver("oncall", kind)])
             stage.decide(.fired, [1])

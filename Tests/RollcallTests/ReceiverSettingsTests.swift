@@ -98,11 +98,11 @@ import Testing
             ("name: 'a b', log: {}", ".name must be 1 to 64 letters, digits and . _ - (a b)"),
             (
                 "name: x",
-                ": exactly one of alertmanager, webhook, pagerduty, opsgenie, slack, ntfy, log must be given"
+                ": exactly one of alertmanager, webhook, pagerduty, opsgenie, slack, ntfy, email, log must be given"
             ),
             (
                 "name: x, log: {}, slack: {url: 'https://a'}",
-                ": exactly one of alertmanager, webhook, pagerduty, opsgenie, slack, ntfy, log must be given"
+                ": exactly one of alertmanager, webhook, pagerduty, opsgenie, slack, ntfy, email, log must be given"
             ),
             (
                 "name: x, pagerdutty: {}",

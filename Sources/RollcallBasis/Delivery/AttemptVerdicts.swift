@@ -7,6 +7,8 @@ import RollcallSupport
 /// | | |
 /// |---|---|
 /// | 2xx (of Slack with the body `ok`, of ntfy with the message) | delivered |
+/// | 250 of a mail server to the text | delivered |
+/// | 4xx of a mail server | failed |
 /// | 408, 425, 429, 5xx, no connection, no whole answer | failed |
 /// | 404 of Opsgenie to the end of what it does not know | delivered |
 /// | everything else, redirects too; what cannot be sent at all | refused |
@@ -87,6 +89,40 @@ enum AttemptVerdicts {
         }
     }
 
+    // MARK: - Mail servers
+
+    /// Returns what a mail server's reply means. Source: RFC 5321 §4.2.1.
+    static func evaluate(_ reply: MailReply, of address: ReceiverAddress) -> AttemptResult {
+        let kind: OutboxVerdict =
+            switch reply.code {
+            case 200...299: .delivered
+            case 500...599: .refused
+            default: .failed
+            }
+        let place = address.destinations.first ?? ""
+        return AttemptResult(
+            kind, status: reply.code,
+            error: kind == .delivered ? nil : error(place, reply.code, words(of: reply, address)),
+            mayHaveArrived: reply.mayHaveArrived)
+    }
+
+    /// Returns what it means that no reply decided about a mail.
+    static func evaluate(_ failure: MailCallError, of address: ReceiverAddress) -> AttemptResult {
+        var result = evaluate(failure.error, of: address)
+        if let last = failure.lastReply, let error = result.error {
+            let words = words(of: last, address)
+            result.error = NotificationWords.clipped(
+                "\(error); its last reply: \(last.code) \(words)",
+                bytesMax: AttemptResult.errorBytesMax)
+        }
+        return result
+    }
+
+    private static func words(of reply: MailReply, _ address: ReceiverAddress) -> String {
+        let line = AnswerWords.oneLine(reply.words).trimmingCharacters(in: .whitespaces)
+        return NotificationWords.clipped(hidden(line, address), bytesMax: wordsMax)
+    }
+
     private static func error(_ place: String, _ status: Int, _ words: String) -> String {
         NotificationWords.clipped(
             AnswerWords.answered(place, status, words.isEmpty ? nil : words),
@@ -121,7 +157,7 @@ enum AttemptVerdicts {
             if isHTML, text.contains("<") { text = "" }
         case .ntfy:
             if let said = try? JSONDecoder().decode(Refusal.self, from: body) { text = said.error }
-        case .webhook, .log: break
+        case .webhook, .email, .log: break
         }
         let line = AnswerWords.oneLine(text).trimmingCharacters(in: .whitespaces)
         return NotificationWords.clipped(hidden(line, address), bytesMax: wordsMax)
@@ -171,7 +207,9 @@ enum AttemptVerdicts {
         }
         if !address.username.isEmpty {
             secrets += [address.username, address.basicCredentials]
+            secrets += address.saslWords
         }
+        secrets += [address.mail.from] + address.mail.recipients
         for url in address.urls {
             guard let colon = url.firstRange(of: "://") else { continue }
             let rest = url[colon.upperBound...]

@@ -7,15 +7,18 @@ import RollcallSupport
 package final class ReceiverCaller {
     private let log: Logger
     private let poster: Poster
+    private let mails: MailSender
 
-    /// A caller without connections; `log` is where messages to receivers of kind `log` go, and
-    /// `patience` how long it waits for a whole answer. Without `permit`
-    /// nothing goes out.
+    /// A caller without connections; `log` is where messages to receivers of kind `log` go,
+    /// `patience` how long it waits for a whole answer, and `mailPatience` how long until a mail is
+    /// taken. Without `permit` nothing goes out.
     package init(
         log: Logger, library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared,
-        patience: Milliseconds = Poster.timeout, permit: SendingPermit? = nil
+        patience: Milliseconds = Poster.timeout, mailPatience: Milliseconds = MailSender.timeout,
+        permit: SendingPermit? = nil
     ) {
         self.log = log
+        mails = MailSender(library: library, timeout: mailPatience, permit: permit)
         poster = Poster(library: library, patience: patience, permit: permit)
     }
 
@@ -35,6 +38,9 @@ package final class ReceiverCaller {
             return AttemptResult(
                 .refused, error: "the receiver has no address number \(target)",
                 mayHaveArrived: false)
+        }
+        if address.kind == .email {
+            return mails.send(message, to: address, url: address.urls[target], now: now)
         }
         var result = AttemptResult(.delivered, mayHaveArrived: false)
         var hasArrived = false
@@ -95,7 +101,7 @@ package final class ReceiverCaller {
                     topic.server, NtfyBody.bytes(message, topic: topic.name),
                     fields: address.basicFields, bearer: address.bearer)
             ]
-        case .log: return []
+        case .email, .log: return []
         }
     }
 

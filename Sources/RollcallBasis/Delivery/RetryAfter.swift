@@ -2,7 +2,8 @@ import RollcallCore
 
 /// The header field `Retry-After`. Source: RFC 9110 §10.2.3.
 package enum RetryAfter {
-    private static let months = [
+    /// As RFC 5322 has them too.
+    static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 

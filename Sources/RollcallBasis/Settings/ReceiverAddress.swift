@@ -18,7 +18,9 @@ package struct ReceiverAddress: Equatable, Sendable {
     package var signingKeys: [SigningKey] = []
     /// Of `webhook`, `alertmanager` and `ntfy`: the token for `Authorization: Bearer …`.
     package var bearer: Secret?
-    /// Of `ntfy`: the user whom the server knows us as; empty for nobody.
+    /// Of `email`: who writes to whom.
+    package var mail = MailRoute()
+    /// Of `ntfy` and `email`: the user whom the server knows us as; empty for nobody.
     package var username = ""
     /// The user's password.
     package var password: Secret?
@@ -41,11 +43,17 @@ package struct ReceiverAddress: Equatable, Sendable {
         Data(Array("\(username):".utf8) + (password?.bytes ?? [])).base64EncodedString()
     }
 
+    /// The user and the password as the words of AUTH PLAIN and LOGIN have them.
+    var saslWords: [String] {
+        let (user, secret) = (Array(username.utf8), password?.bytes ?? [])
+        return [[0] + user + [0] + secret, user, secret].map { Data($0).base64EncodedString() }
+    }
+
     /// Returns what of the way to the URL number `target` differs from that in `old`; a new place
     /// if there was none.
     func change(from old: ReceiverAddress?, target: Int) -> EndpointChange {
         guard let old, old.kind == kind, old.authorities == authorities,
-            old.urls.indices.contains(target), old.urls[target] == urls[target]
+            old.urls.indices.contains(target), old.urls[target] == urls[target], old.mail == mail
         else { return .place }
         let isSame =
             old.incidentsKey == incidentsKey && old.signingKeys == signingKeys

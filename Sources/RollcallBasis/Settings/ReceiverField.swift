@@ -162,7 +162,10 @@ extension ConfigurationTree {
 
 extension ReceiverAddress {
     /// The places of it, as far as they may be shown: scheme, host and port.
-    var destinations: [String] { urls.compactMap { Destination(url: $0)?.text } }
+    var destinations: [String] {
+        let schemes = kind == .email ? Destination.mailSchemes : Destination.webSchemes
+        return urls.compactMap { Destination(url: $0, schemes: schemes)?.text }
+    }
 }
 
 extension Configuration {

@@ -187,6 +187,10 @@ extension ReceiverAddress {
             if bearer != nil, !username.isEmpty {
                 throw place.fault("username", "and bearer_token must not both be given", "")
             }
+        case .email:
+            urls = try place.mailServer("url").map { [$0] } ?? []
+            mail = try place.mailRoute(url: urls.first)
+            try readUser(&place)
         case .log: break
         }
         if let path = try place.authorities("ca_file") { authorities = Authorities(extra: path) }

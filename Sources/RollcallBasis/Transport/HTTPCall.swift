@@ -82,7 +82,7 @@ package struct HTTPCallAnswer: Sendable, Equatable {
     package var isNewConnection = true
 }
 
-/// The reason why there is no answer. It holds nothing of a URL but scheme, host and port.
+/// The reason why there is no answer, of a mail server either. It holds nothing of a URL but scheme, host and port.
 package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
     /// The cause of the failure.
     package enum Cause: Equatable, Sendable {
@@ -108,6 +108,10 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
         case cutOff
         /// The answer is no HTTP.
         case notHTTP
+        /// The answer is no SMTP.
+        case notSMTP
+        /// A mail server does not speak TLS where it must.
+        case noSTARTTLS
         /// The permit did not hold once the connection stood: nothing went out (S6).
         case notPermitted
         /// Anything else that libcurl says, with its number.
@@ -145,6 +149,8 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
             "the answer's head is larger than \(SettingText.of(bytes: bytesMax, between: " "))"
         case .cutOff: "the connection was closed before the answer was whole"
         case .notHTTP: "what answers there does not speak HTTP"
+        case .notSMTP: "what answers there does not speak SMTP"
+        case .noSTARTTLS: "it does not offer STARTTLS, and nothing is sent without"
         case .notPermitted: SendingPermit.words
         case .other(let code, let words): "\(words) (libcurl \(code))"
         }

@@ -109,9 +109,7 @@ package final class HTTPCaller {
     }
 
     private static var noMemory: HTTPCallError {
-        HTTPCallError(
-            cause: .other(code: CInt(ROLLCALL_CURLE_OUT_OF_MEMORY.rawValue), "out of memory"),
-            destination: "", mayHaveArrived: false)
+        HTTPCallError(cause: .noMemory, destination: "", mayHaveArrived: false)
     }
 
     private static func isPlain(_ text: String) -> Bool {
@@ -129,10 +127,12 @@ package final class HTTPCaller {
             defer { rollcall_curl_reset(curl, handle) }
             var options = CurlOptions(curl: curl, handle: handle)
             options.pointer(ROLLCALL_CURLOPT_ERRORBUFFER, words.baseAddress)
+            options.connection(
+                connect: call.connectTimeout, whole: call.timeout, sockets)
             setLimits(call, &options)
             options.text(ROLLCALL_CURLOPT_URL, call.url)
             options.pointer(ROLLCALL_CURLOPT_HTTPHEADER, fields)
-            if let path = setAuthorities(&options) {
+            if let path = options.authorities(authorities) {
                 return Outcome(code: 0, isRefused: true, unusablePath: path)
             }
             let context = Unmanaged.passUnretained(incoming).toOpaque()
@@ -141,9 +141,6 @@ package final class HTTPCaller {
             options.sink(ROLLCALL_CURLOPT_WRITEFUNCTION, takeBody)
             options.pointer(ROLLCALL_CURLOPT_WRITEDATA, context)
             if call.permit != nil { options.permit(mayGoOut, context) }
-            options.opener(openSocket)
-            options.pointer(
-                ROLLCALL_CURLOPT_OPENSOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
             return call.body.withUnsafeBytes { body in
                 setMethod(call.method, body, &options)
                 if options.failure != 0 {
@@ -166,16 +163,10 @@ package final class HTTPCaller {
     }
 
     private func setLimits(_ call: HTTPCall, _ options: inout CurlOptions) {
-        // "no matter what": a time-out in a name look-up must not come as a signal to us.
-        options.number(ROLLCALL_CURLOPT_NOSIGNAL, 1)
-        // Else the end of a look-up that takes too long is waited for all the same.
-        options.newer(ROLLCALL_CURLOPT_QUICK_EXIT, 1)
         options.number(ROLLCALL_CURLOPT_FOLLOWLOCATION, 0)
         // A person may be called "..": no segment of a path is taken for a folder.
         options.number(ROLLCALL_CURLOPT_PATH_AS_IS, 1)
         options.number(ROLLCALL_CURLOPT_PROTOCOLS, Int(ROLLCALL_CURLPROTO_WEB))
-        options.number(ROLLCALL_CURLOPT_CONNECTTIMEOUT_MS, Int(call.connectTimeout.count))
-        options.number(ROLLCALL_CURLOPT_TIMEOUT_MS, Int(call.timeout.count))
         options.number(ROLLCALL_CURLOPT_FRESH_CONNECT, call.mayBeSentTwice ? 0 : 1)
         // What takes a new connection each time would leave the last five open behind it.
         options.number(ROLLCALL_CURLOPT_FORBID_REUSE, call.mayBeSentTwice ? 0 : 1)
@@ -187,11 +178,6 @@ package final class HTTPCaller {
             options.text(ROLLCALL_CURLOPT_SSLCERT, own.certificate)
             options.text(ROLLCALL_CURLOPT_SSLKEY, own.key)
         }
-        options.number(ROLLCALL_CURLOPT_SSLVERSION, ROLLCALL_CURL_TLS_1_2)
-        // "Setting the proxy string to "" (an empty string) explicitly disables the use of a
-        // proxy, even if there is an environment variable set for it." Through one, the address
-        // that counts would be the proxy's choice.
-        options.text(ROLLCALL_CURLOPT_PROXY, "")
         options.text(ROLLCALL_CURLOPT_USERAGENT, "rollcall/\(BuildInformation.version)")
     }
 
@@ -211,25 +197,6 @@ package final class HTTPCaller {
         if method != .post { options.text(ROLLCALL_CURLOPT_CUSTOMREQUEST, method.rawValue) }
     }
 
-    /// The path of a file that cannot be read, if there is one.
-    private func setAuthorities(_ options: inout CurlOptions) -> String? {
-        guard let extra = authorities.extra else {
-            if let system = authorities.system { options.text(ROLLCALL_CURLOPT_CAINFO, system) }
-            return nil
-        }
-        let bundle: [UInt8]
-        do throws(Authorities.Unreadable) {
-            bundle = try authorities.bundle(with: extra)
-        } catch {
-            return error.path
-        }
-        guard !options.blob(ROLLCALL_CURLOPT_CAINFO_BLOB, bundle) else { return nil }
-        // GnuTLS has no blobs in Debian's libcurl: one file, and the folder beside it.
-        options.text(ROLLCALL_CURLOPT_CAINFO, extra)
-        options.text(ROLLCALL_CURLOPT_CAPATH, Authorities.folder)
-        return nil
-    }
-
     // MARK: - What went wrong
 
     private func cause(
@@ -240,22 +207,17 @@ package final class HTTPCaller {
         if incoming.isNotPermitted { return .notPermitted }
         let code = rollcall_curl_code(UInt32(bitPattern: outcome.code))
         let plain = library.withFunctions { String(cString: rollcall_curl_words($0, outcome.code)) }
+        let unconnected = HTTPCallError.Cause(
+            unconnected: code, errno: outcome.systemNumber, sockets, authorities,
+            words: words.isEmpty ? plain : words)
+        if let unconnected { return unconnected }
         switch code {
         case ROLLCALL_CURLE_OK where incoming.status == 0: return .notHTTP
         // libcurl takes an end in the middle of a field for the end of the head.
         case ROLLCALL_CURLE_OK: return incoming.isHeadWhole ? nil : .cutOff
-        case ROLLCALL_CURLE_URL_MALFORMAT: return .wrongURL
-        case ROLLCALL_CURLE_COULDNT_RESOLVE_HOST: return .unknownHost
-        case ROLLCALL_CURLE_COULDNT_CONNECT where sockets.banned != nil:
-            return sockets.banned.map { .banned(address: $0.address, $0.ban.rawValue) }
-        case ROLLCALL_CURLE_COULDNT_CONNECT: return .notConnected(errno: outcome.systemNumber)
         case ROLLCALL_CURLE_OPERATION_TIMEDOUT:
             let isConnecting = !outcome.isSent && call.connectTimeout < call.timeout
             return .timedOut(after: isConnecting ? call.connectTimeout : call.timeout)
-        case ROLLCALL_CURLE_SSL_CONNECT_ERROR, ROLLCALL_CURLE_PEER_FAILED_VERIFICATION:
-            return .insecure(words.isEmpty ? plain : words)
-        case ROLLCALL_CURLE_SSL_CACERT_BADFILE:
-            return .unusableAuthorities(path: authorities.system ?? "the system's certificates")
         case ROLLCALL_CURLE_WRITE_ERROR where incoming.isBodyTooLarge:
             return .answerTooLarge(bytesMax: call.answerBytesMax)
         case ROLLCALL_CURLE_WRITE_ERROR where incoming.isHeadTooLarge:

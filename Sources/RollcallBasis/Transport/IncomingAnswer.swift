@@ -154,6 +154,11 @@ struct CurlOptions {
         note(rollcall_curl_set_pointer(curl, handle, option, value))
     }
 
+    /// Sets a text that is not known to be UTF-8.
+    mutating func bytes(_ option: rollcall_curl_option, _ value: [UInt8]) {
+        note(rollcall_curl_set_pointer(curl, handle, option, value + [0]))
+    }
+
     mutating func pointer(_ option: rollcall_curl_option, _ value: UnsafeRawPointer?) {
         note(rollcall_curl_set_pointer(curl, handle, option, value))
     }

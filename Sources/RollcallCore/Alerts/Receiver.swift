@@ -6,6 +6,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     case opsgenie = 6
     case slack = 3
     case ntfy = 5
+    case email = 7
     /// Lines of our own log.
     case log = 4
 
@@ -18,6 +19,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
         case .opsgenie: "opsgenie"
         case .slack: "slack"
         case .ntfy: "ntfy"
+        case .email: "email"
         case .log: "log"
         }
     }
@@ -27,7 +29,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     package var keepsIncidents: Bool {
         switch self {
         case .pagerduty, .opsgenie: true
-        case .alertmanager, .webhook, .slack, .ntfy, .log: false
+        case .alertmanager, .webhook, .slack, .ntfy, .email, .log: false
         }
     }
 
@@ -35,7 +37,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     /// order says which is the last word (A9, D11).
     package var isChannel: Bool {
         switch self {
-        case .slack, .ntfy: true
+        case .slack, .ntfy, .email: true
         case .alertmanager, .webhook, .pagerduty, .opsgenie, .log: false
         }
     }
