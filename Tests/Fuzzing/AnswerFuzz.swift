@@ -18,6 +18,7 @@ enum AnswerFuzz {
                 "a wait is bounded")
         }
         evaluate(answer)
+        mail(bytes)
         push(answer)
         _ = ExpoAnswer(bytes).refusal
     }
@@ -56,6 +57,29 @@ enum AnswerFuzz {
         }
     }
 
+    /// What a mail server says, line by line.
+    private static func mail(_ bytes: [UInt8]) {
+        let traffic = MailTraffic(content: [], permit: nil)
+        let context = Unmanaged.passUnretained(traffic).toOpaque()
+        var address = ReceiverAddress(name: "r", kind: .email)
+        address.urls = ["smtp://mail.example:587"]
+        address.mail.recipients = ["secret-path@example.org"]
+        for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+            var whole = (Array(line) + [0x0A]).map { CChar(bitPattern: $0) }
+            let count = whole.count
+            if takeReply(bytes: &whole, size: 1, count: count, context: context) != count { break }
+        }
+        for code in [200, 250, 421, 429, 503, 550] {
+            guard let reply = traffic.lastReply(code) else { continue }
+            let result = AttemptVerdicts.evaluate(reply, of: address)
+            require((code < 300) == (result.kind == .delivered), "a 2xx is taken, and nothing else")
+            if let error = result.error {
+                check(error)
+                require(!error.contains("secret-path@example.org"), "no address is repeated")
+            }
+        }
+    }
+
     private static func push(_ answer: HTTPCallAnswer) {
         let sink = PushSink(.expo, url: PushSink.expoURL)
         let payload = PushPayload(
@@ -87,6 +111,7 @@ enum AnswerFuzz {
             "HTTP/2 429\r\nretry-after: Sat, 21 Nov 2026 03:00:30 GMT\r\n\r\n",
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nok",
             "HTTP/1.1 307 Moved\nLocation: x\n\n",
+            "220 mail.test\r\n250-mail.test\r\n250 STARTTLS\r\n550-no\r\n550 <secret-path@example.org>\r\n",
             "Saturday, 21-Nov-26 03:00:30 GMT", "Sat Nov 21 03:00:30 2026", "999999999999999999999",
         ]
         let bodies = [

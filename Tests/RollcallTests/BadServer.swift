@@ -28,6 +28,18 @@ final class BadServer: @unchecked Sendable {
             }
         }
 
+        /// Reads up to and with `end`, one byte after the other; nil at the end of the connection.
+        func text(upTo end: String = "\r\n") -> String? {
+            var bytes: [UInt8] = []
+            var byte: UInt8 = 0
+            while !bytes.reversed().starts(with: end.utf8.reversed()) {
+                let count = untilUninterrupted { recv(descriptor, &byte, 1, 0) }
+                if count <= 0 { return nil }
+                bytes.append(byte)
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+
         /// False once the other side is gone.
         @discardableResult func send(_ text: String) -> Bool {
             let bytes = Array(text.utf8)

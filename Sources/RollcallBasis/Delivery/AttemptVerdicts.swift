@@ -99,10 +99,12 @@ enum AttemptVerdicts {
             case 500...599: .refused
             default: .failed
             }
-        let place = address.destinations.first ?? ""
+        let words = words(of: reply, address)
+        let text =
+            "\(address.destinations.first ?? ""): answered \(reply.code)"
+            + (words.isEmpty ? "" : ": \(words)")
         return AttemptResult(
-            kind, status: reply.code,
-            error: kind == .delivered ? nil : error(place, reply.code, words(of: reply, address)),
+            kind, status: reply.code, error: kind == .delivered ? nil : text,
             mayHaveArrived: reply.mayHaveArrived)
     }
 

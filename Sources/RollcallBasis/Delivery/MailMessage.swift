@@ -21,7 +21,7 @@ enum MailMessage {
         _ message: NotificationMessage, _ route: MailRoute, now: Timestamp
     ) -> [UInt8] {
         let subject = ChannelText.title(message, bytesMax: subjectMax)
-        let text = ChannelText.body(message, bytesMax: textMax) + "\n"
+        let text = ChannelText.body(message, bytesMax: textMax)
         let said = ReceiverCaller.id(of: message, Array("\(subject)\n\(text)".utf8))
         let key = message.members.first.map { atom($0.key) } ?? "rollcall"
         let roots = message.members.prefix(referencesMax).map {

@@ -34,9 +34,9 @@ final class MailSender {
         _ message: NotificationMessage, to address: ReceiverAddress, url: String, now: Timestamp
     ) -> AttemptResult {
         let all = address.mail.recipients
-        var told = partial.first { $0.id == message.id }?.recipients ?? []
+        var reached = partial.first { $0.id == message.id }?.recipients ?? []
         var mail = MailCall(
-            url: url, from: address.mail.from, to: all.filter { !told.contains($0) },
+            url: url, from: address.mail.from, to: all.filter { !reached.contains($0) },
             content: MailMessage.bytes(message, address.mail, now: now), timeout: timeout)
         mail.username = address.username
         mail.password = address.password?.bytes ?? []
@@ -44,8 +44,8 @@ final class MailSender {
         mail.permit = message.needsPermit ? permit : nil
         let result =
             mail.recipients.count > 1
-            ? together(mail, address, &told) : each(mail, address, &told)
-        remember(message.id, told, isOver: result.kind == .delivered)
+            ? together(mail, address, &reached) : each(mail, address, &reached)
+        remember(message.id, reached, isOver: result.kind == .delivered)
         return result
     }
 
@@ -53,17 +53,17 @@ final class MailSender {
 
     /// Tries all in one go, and each alone if the server does not want one of them.
     private func together(
-        _ mail: MailCall, _ address: ReceiverAddress, _ told: inout Set<String>
+        _ mail: MailCall, _ address: ReceiverAddress, _ reached: inout Set<String>
     ) -> AttemptResult {
         let (result, isOfEnvelope) = attempt(mail, address)
-        if isOfEnvelope { return each(mail, address, &told) }
-        if result.kind == .delivered { told.formUnion(mail.recipients) }
+        if isOfEnvelope { return each(mail, address, &reached) }
+        if result.kind == .delivered { reached.formUnion(mail.recipients) }
         return result
     }
 
     /// Tries each recipient alone. One whose server is gone ends it.
     private func each(
-        _ mail: MailCall, _ address: ReceiverAddress, _ told: inout Set<String>
+        _ mail: MailCall, _ address: ReceiverAddress, _ reached: inout Set<String>
     ) -> AttemptResult {
         var (failed, refused): (AttemptResult?, AttemptResult?)
         var last = AttemptResult(.delivered, status: 250)
@@ -76,7 +76,7 @@ final class MailSender {
             let named = named(result, of: recipient, address.mail.recipients)
             switch result.kind {
             case .delivered:
-                told.insert(recipient)
+                reached.insert(recipient)
                 last = result
             case .failed: failed = failed ?? named
             case .refused: refused = refused ?? named
@@ -103,9 +103,9 @@ final class MailSender {
         return result
     }
 
-    private func remember(_ id: String, _ told: Set<String>, isOver: Bool) {
+    private func remember(_ id: String, _ reached: Set<String>, isOver: Bool) {
         partial.removeAll { $0.id == id }
-        if !isOver, !told.isEmpty { partial.append((id, told)) }
+        if !isOver, !reached.isEmpty { partial.append((id, reached)) }
         if partial.count > Self.partialMax { partial.removeFirst() }
     }
 

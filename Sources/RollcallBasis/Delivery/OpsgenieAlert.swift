@@ -17,8 +17,8 @@ enum OpsgenieAlert {
     /// Characters of a note at most.
     static let noteMax = 25_000
 
-    /// Where an alert is created, or the one of its key closed. Keys are letters, digits, `.`, `_`
-    /// and `-`: nothing in them needs an escape.
+    /// Returns the URL at which an alert is created, or the one of its key closed. Keys are letters,
+    /// digits, `.`, `_` and `-`: nothing in them needs an escape.
     static func url(_ alert: NotificationAlert, api: String) -> String {
         var base = api[...]
         while base.last == "/" { base = base.dropLast() }

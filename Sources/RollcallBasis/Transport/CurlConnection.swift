@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 import RollcallCore
 
-/// What holds for the connection of every transfer, whatever is spoken on it.
+/// The options that hold for the connection of every transfer, whatever is spoken on it.
 extension CurlOptions {
     /// Sets how long it is waited, and that nobody stands in between. `sockets` must live until the
     /// transfer's end.

@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// What a mail server says, the text that it gets, and libcurl's callbacks for both.
+/// The replies of a mail server and the text that it gets, and libcurl's callbacks for both.
 final class MailTraffic {
     /// Bytes of all replies at most.
     static let repliesBytesMax = 64 << 10
