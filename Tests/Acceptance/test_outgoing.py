@@ -226,6 +226,7 @@ class AddressTests(OutgoingTestCase):
         for place in ("alive_ping: {url: %s}", "nudges: {sink: {webhook: {url: %s}}}",
                       "receivers: [{name: a, alertmanager: {urls: [%s]}}]",
                       "receivers: [{name: a, slack: {url: %s}}]",
+                      "receivers: [{name: a, opsgenie: {api_key: k, api_url: %s}}]",
                       "receivers: [{name: a, pagerduty: {routing_key: k, url: %s}}]"):
             self.check("https://us3r:passw0rd@127.0.0.1/", place, 64)
             self.check("https://127.0.0.1/us3r@passw0rd", place, 0)
