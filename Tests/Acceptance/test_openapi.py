@@ -240,7 +240,7 @@ class DocumentTests(OpenAPITestCase):
                         answer = self.ask(
                             server, method, path, status, example, {"Content-Type": kind}).json()
                         count += 1
-                        if path in ("/v1/drill", "/v1/silences", "/v1/wakes", TAKE):
+                        if path in ("/v1/drill", "/v1/silences", "/v1/wakes", "/v1/nudges", TAKE):
                             continue
                         self.assertEqual(answer["accepted"] + answer.get("duplicates", 0), 1)
                         self.assertEqual(answer.get("problems", []), [])
@@ -474,6 +474,17 @@ inputs:
         for query in ("", "?limit=1&decision=hold", "?responder_id=p1&decision=dry_run"):
             self.ask(server, "GET", f"/v1/nudges{query}", 200)
         self.ask(server, "GET", "/v1/nudges?decision=maybe", 400)
+        asked = self.ask(server, "POST", "/v1/nudges", 200, {
+            "responder_id": "p1", "by": "kim", "note": "needed"}).json()
+        self.assertIn(asked["decision"], ("hold", "send", "dry_run"))
+        self.ask(server, "POST", "/v1/nudges", 404, {"responder_id": "stranger", "by": "kim"})
+        quiet = self.serve("nudges: {mode: disabled}\n", name="quiet")
+        self.ask(quiet, "POST", "/v1/batches", 200, {"responder_id": "p1"})
+        self.ask(quiet, "POST", "/v1/nudges", 409, {"responder_id": "p1", "by": "kim"})
+        self.ask(server, "POST", "/v1/nudges", 422, {"responder_id": "p1"})
+        self.ask(server, "POST", "/v1/nudges", 400, "{")
+        self.ask(server, "POST", "/v1/nudges", 413, b" " * ((8 << 20) + 1))
+        self.ask(server, "POST", "/v1/nudges", 415, "{}", {"Content-Type": "text/plain"})
         self.ask(server, "GET", "/v1/nudges?responder_id=stranger", 404)
 
     def tour_alerts(self):

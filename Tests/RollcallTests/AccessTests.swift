@@ -136,7 +136,7 @@ import Testing
         let open: Set<Resource> = [.healthy, .ready, .leader]
         let ingest: [Resource: Set<String>] = [
             .batches: ["POST"], .transitions: ["POST"], .responders: ["POST", "PUT"],
-            .heartbeat: ["POST", "DELETE"], .wakes: ["POST"],
+            .heartbeat: ["POST", "DELETE"], .wakes: ["POST"], .nudges: ["POST"],
         ]
         let act: [Resource: Set<String>] = [
             .take: ["POST", "DELETE"], .silences: ["POST"], .silence: ["DELETE"], .drills: ["POST"],

@@ -180,7 +180,7 @@ struct NudgeLedger {
             "decision": NudgeChoice(report).map { AlertJSON.word($0.word) } ?? nil,
             "reason": report.reason.map { AlertJSON.word($0.word) } ?? nil,
             "until": report.until.map { AlertJSON.time($0) } ?? nil,
-            "dry_run": .boolean(report.isDryRun),
+            "dry_run": .boolean(report.isDryRun), "asked": .boolean(report.facts.isAsked),
             "cause": AlertJSON.word(report.facts.cause.word),
             "stale_seconds": .integer(max(0, report.facts.stale.count / 1000)),
             "last_location_at": AlertJSON.time(report.facts.lastLocationAt),
