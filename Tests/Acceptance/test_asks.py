@@ -88,7 +88,7 @@ class AskTests(RollcallTestCase):
             [(one["action"], one["responder_id"], one["by"], one["token"]) for one in events],
             [("ask", "ann", "ben", "app"), ("ask", "eve", "dan", "app")])
         asks = server.request("GET", "/metrics", headers=bearer("eye")).text
-        self.assertIn('rollcall_asks_total{decision="hold",reason="stranger"} 3', asks)
+        self.assertIn('rollcall_asks_total{decision="hold",reason="outsider"} 3', asks)
         self.assertIn('rollcall_asks_total{decision="send",reason="asked"} 2', asks)
 
     def test_an_operator_hears_the_decision_and_its_reason_over_a_kill(self):

@@ -31,7 +31,7 @@ NAMES = [
 REGIONS = ["north", "=nörd", "a,\"b\"", "'s-Hertogenbosch"]
 # Commands that ask a server and print no list.
 NO_LIST = {
-    ("drill",), ("silence", "add"), ("silence", "end"), ("cluster", "add"), ("cluster", "remove"),
+    ("ask",), ("take",), ("drill",), ("silence", "add"), ("silence", "end"), ("cluster", "add"), ("cluster", "remove"),
     ("cluster", "drain"), ("cluster", "join"), ("cluster", "adopt"),
 }
 # Lists by their commands: where the JSON has the records, and which member is the id.

@@ -208,14 +208,14 @@ import Testing
         #expect(stage.engine.brokenInvariants() == [])
     }
 
-    @Test func `R3: a member who is a stranger, or asks for themselves, asks nobody`() throws {
+    @Test func `R3: a member who is an outsider, or asks for themselves, asks nobody`() throws {
         var stage = try Self.stage()
         try Self.batch(&stage, #"[{"responder_id":"43","circles":["work"]}]"#)
         for asker in ["43", "41"] {
-            #expect(Self.ask(&stage, by: asker)?.result == .stranger)
+            #expect(Self.ask(&stage, by: asker)?.result == .outsider)
         }
-        #expect(Self.ask(&stage, by: "nobody")?.result == .stranger)
-        #expect(stage.engine.counters.nudges.asked(.stranger) == 3)
+        #expect(Self.ask(&stage, by: "nobody")?.result == .outsider)
+        #expect(stage.engine.counters.nudges.asked(.outsider) == 3)
         #expect(Self.ask(&stage, by: "42")?.result == .send)
     }
 

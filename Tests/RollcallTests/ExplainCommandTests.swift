@@ -190,9 +190,9 @@ import Testing
                 03:05:00  What followed the nudge: nothing came in the 5m until the next nudge.
                 03:00:00  To be nudged, in a dry run: their location was 4h old (suspected:
                           app_suspended). Nothing was sent.
-                03:00:00  Not nudged: they were nudged within the interval, or nudges are
-                          frozen, until 05:00:00. Their location was 4h old (suspected:
-                          app_suspended).
+                03:00:00  Not nudged: they were nudged or asked for within the interval, or
+                          nudges are frozen, until 05:00:00. Their location was 4h old
+                          (suspected: app_suspended).
                 03:00:00  Not nudged: nobody else of their circles is active. Their location was
                           1m old.
                 03:00:00  Not nudged: rain\\u{7}. Their location was too old.

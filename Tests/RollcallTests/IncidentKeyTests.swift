@@ -22,7 +22,8 @@ import Testing
         "rollcall-00c4a3e0f51b2d97-", "rollcall-00c4a3e0f51b2d97-0", "rollcall-00c4a3e0f51b2d97--1",
         "rollcall-00c4a3e0f51b2d97-store", "rollcall-00c4a3e0f51b2d97-Nothing-17",
         "rollcall-00c4a3e0f51b2d97-HighOfflineRate-x", "rollcall-c4a3e0f51b2d97-17",
-        "rollcall-+0c4a3e0f51b2d97-17", "rollcall-00c4a3e0f51b2d97017",
+        "rollcall-+0c4a3e0f51b2d97-17", "+17", "rollcall-00c4a3e0f51b2d97-+17",
+        "rollcall-00c4a3e0f51b2d97017",
         "Rollcall-00c4a3e0f51b2d97-17",
         "99999999999999999999", "rollcall-\u{e9}0c4a3e0f51b2d97-17",
     ])

@@ -390,7 +390,7 @@ private let expectedPage = #"""
     …_total{decision="send",reason…} asked 0
     …_total{decision="dry_run",reason…} asked 0
     …_total{decision="hold",reason…} off_duty 0, paused 0, solo 0, no_token 0, throttled 0, rate 0, \#
-    blind 0, fresh 0, stranger 0, disabled 0
+    blind 0, fresh 0, outsider 0, disabled 0
     # TYPE rollcall_wakes counter
     # HELP rollcall_wakes Decisions about phones of circles that somebody looked at, by why.
     …_total{decision="wake",reason…} asked 0

@@ -210,7 +210,7 @@ import Testing
         #expect(receivers.map(\.escalateAfter) == [.seconds(0), .seconds(900)])
         #expect(
             configuration.notifyingWords[1].hasSuffix(
-                "is told of every alert that nobody has taken after 15 min, again every 4 h while "
+                "is told of every alert that nobody has taken after 15 m, again every 4 h while "
                     + "it fires, and when it ends."))
         let entries = ReceiverField.entries(configuration).map(\.text)
         #expect(!entries[0].contains("escalate_after"))

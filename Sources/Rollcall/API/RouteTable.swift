@@ -84,10 +84,9 @@ extension Route {
         Route(
             .post, .nudges, "ask", .nudges, .ingest, .writes, "Somebody asks a person to reconnect",
             """
-            A token with the scope `act` asks as an operator and is answered the decision with its \
-            reason; with `ingest` alone it passes on what a member of a circle asks, whose id is `by`, \
-            and learns whether somebody was asked, not why not. Nobody is asked twice within an hour, \
-            nor more than six times a day, whoever asks. `stranger`: who asks is in no circle of theirs.
+            With the scope `act` it is answered the decision with its reason; with `ingest` alone a \
+            backend passes on what a member of a circle asks, whose id is `by`, and learns whether \
+            somebody was asked, not why not: once an hour and six times a day at most, whoever asks.
             """,
             shared: [.source, .strict, .idempotencyKey], body: "AskRequest",
             answers: [200: "Asked"], problems: [404, 409, 422, 429],
@@ -239,16 +238,15 @@ extension Route {
             """
             `key` is the number that answers call `incident`, or the key that pagers know it by, of a \
             storm too. Until it ends, in an hour unless it says otherwise and in 12 h at most, nobody \
-            is told again, and nobody further: no repeat, no `escalate_after`, no `fallback`. Who takes \
-            it next takes it over. 409 of an incident that is over, and of the watchdog, which is none.
+            is told again, and nobody further (`escalate_after`, `fallback`). Who takes it next takes it \
+            over. 409 of one that is over, and of the watchdog, which is none.
             """,
             shared: [.strict, .idempotencyKey], body: "TakeRequest",
             answers: [200: "Take", 409: "Conflict"], problems: [404, 422]
         ) { $0.postTake($1.target.key, $1.request, $1.answer) },
         Route(
             .delete, .take, "releaseIncident", .incidents, .act, .operation,
-            "Nobody sees to it any more",
-            "What is due by then is told at once. 404 if nobody had taken it.",
+            "Nobody sees to it any more", "What is due is told at once. 404 if nobody had it.",
             shared: [.idempotencyKey], answers: [200: "Released", 409: "Conflict"],
             problems: [404, 422]
         ) { $0.endTake($1.target.key, $1.request, $1.answer) },

@@ -36,7 +36,7 @@ package enum NudgeWords {
         switch result {
         case .send: "asked: the push is on its way"
         case .dryRun: "would be asked; a dry run, so nothing is sent"
-        case .stranger: "not asked: whoever asks is in no circle of theirs"
+        case .outsider: "not asked: whoever asks is in no circle of theirs"
         case .disabled: "not asked: nudges are disabled"
         case .hold(let reason): "not asked: \(Self.reason(reason))"
         }

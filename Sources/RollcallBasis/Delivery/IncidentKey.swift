@@ -22,19 +22,21 @@ package struct IncidentKey: Equatable, Sendable {
     /// Reads a key as a pager has it, of a firing (`rollcall-STORE-7`), of one that a fallback was given
     /// (`rollcall-STORE-7-NAME`) or of a storm (`rollcall-STORE-NAME-7`), or a number; nil if it is none.
     package init?(_ text: String) {
-        if let number = Int64(text), number > 0 {
+        if let number = Int64(text), number > 0, text.utf8.first != UInt8(ascii: "+") {
             (store, incident) = (nil, number)
             return
         }
         guard text.hasPrefix(Self.head) else { return nil }
         let rest = text.dropFirst(Self.head.count)
         let digits = rest.prefix(16)
-        guard digits.utf8.count == 16, let store = UInt64(digits, radix: 16) else { return nil }
+        guard digits.utf8.count == 16, digits.utf8.first != UInt8(ascii: "+"),
+            let store = UInt64(digits, radix: 16)
+        else { return nil }
         let parts = rest.dropFirst(17).split(separator: "-", omittingEmptySubsequences: false)
         let isStorm = parts.count == 2 && AlertName.allCases.contains { "\($0.word)" == parts[0] }
         guard rest.dropFirst(16).first == "-",
             let word = isStorm ? parts.last : parts.first,
-            let number = Int64(word), number > 0
+            let number = Int64(word), number > 0, word.utf8.first != UInt8(ascii: "+")
         else { return nil }
         (self.store, incident) = (store, number)
     }

@@ -13,7 +13,7 @@ package struct NudgeCounters: Equatable, Sendable {
     /// By kind × outcome.
     private var pushes = [Int](
         repeating: 0, count: PushKind.allCases.count * PushOutcome.allCases.count)
-    /// By what came of it: sent, in a dry run, of a stranger, disabled, then by the reason.
+    /// By what came of it: sent, in a dry run, of an outsider, disabled, then by the reason.
     private var asks = [Int](repeating: 0, count: 4 + NudgeReason.allCases.count)
 
     package init() {}
@@ -68,7 +68,7 @@ package struct NudgeCounters: Equatable, Sendable {
         switch result {
         case .send: 0
         case .dryRun: 1
-        case .stranger: 2
+        case .outsider: 2
         case .disabled: 3
         case .hold(let reason): 4 + Int(reason.rawValue)
         }

@@ -67,7 +67,7 @@ extension Engine {
         else { return }
         var answer = AskAnswer(person: number, asker: asker)
         if let asker, !people.share(aCircle: number, asker) {
-            answer.result = .stranger
+            answer.result = .outsider
         } else if policy.nudges.mode == .disabled {
             answer.result = .disabled
         } else {

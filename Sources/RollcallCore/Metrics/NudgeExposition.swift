@@ -36,7 +36,7 @@ extension Exposition {
                 ["decision": .word("hold"), "reason": .word(reason.word)],
                 Quantity(nudges.asked(.hold(reason))))
         }
-        for (reason, result) in [("stranger", .stranger), ("disabled", .disabled)]
+        for (reason, result) in [("outsider", .outsider), ("disabled", .disabled)]
             as [(StaticString, AskResult)]
         {
             sample(

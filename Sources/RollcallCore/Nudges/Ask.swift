@@ -46,7 +46,7 @@ package enum AskResult: Equatable, Sendable {
     /// Not now, for a reason.
     case hold(NudgeReason)
     /// Whoever asks is in no circle of theirs.
-    case stranger
+    case outsider
     /// Nudges are disabled: nothing is decided (N10).
     case disabled
 
