@@ -1,15 +1,6 @@
 /// Decides whether somebody is nudged because a member of a circle of theirs, or an operator, asks for
 /// it. Source: R3.
 extension Nudging {
-    /// Between two asks for one person at least, whoever asks, by the wall; so long they are not nudged
-    /// besides.
-    static let askInterval = Milliseconds.seconds(3600)
-    /// Asks for one person within `asksWithin` at most.
-    static let asksMax = 6
-    static let asksWithin = Milliseconds.seconds(24 * 3600)
-    /// A location this young need not be asked for, however often one is expected.
-    private static let freshFor = Milliseconds.seconds(60)
-
     /// Asks for somebody, unless there is a reason not to. Returns what is to be written, and the answer.
     mutating func ask(
         _ asked: AskAnswer, _ people: inout People, _ gaps: GapBook, _ policy: Policy,
@@ -53,7 +44,7 @@ extension Nudging {
         case nil: break
         }
         if isBlind(to: person, policy, clock) { return .blind }
-        let young = max(Self.freshFor, policy.thresholds(person).degraded)
+        let young = max(AskLimits.freshFor, policy.thresholds(person).degraded)
         if person.lastLocation > .distantPast, clock.observedNow - person.lastLocation <= young {
             return .fresh
         }
@@ -66,10 +57,10 @@ extension Nudging {
     /// Returns the instant from which somebody may be asked for, by the wall: the interval between nudges
     /// does not count.
     private func askableFrom(_ throttle: NudgeState.Throttle, _ wall: Timestamp) -> Timestamp {
-        let recent = throttle.asks.filter { $0 + Self.asksWithin > wall }
-        let last = throttle.asks.last.map { $0 + Self.askInterval } ?? .distantPast
-        guard recent.count >= Self.asksMax else { return max(frozenUntil, last) }
-        return max(frozenUntil, last, recent[recent.count - Self.asksMax] + Self.asksWithin)
+        let recent = throttle.asks.filter { $0 + AskLimits.within > wall }
+        let last = throttle.asks.last.map { $0 + AskLimits.interval } ?? .distantPast
+        guard recent.count >= AskLimits.countMax else { return max(frozenUntil, last) }
+        return max(frozenUntil, last, recent[recent.count - AskLimits.countMax] + AskLimits.within)
     }
 }
 

@@ -88,7 +88,7 @@ package struct Nudging: Sendable {
     /// Returns until when the throttle holds, by the wall.
     func throttledUntil(_ throttle: NudgeState.Throttle, _ rules: NudgeRules) -> Timestamp {
         // Whoever was asked for is not nudged besides (R3).
-        let asked = throttle.asks.last.map { $0 + Self.askInterval } ?? .distantPast
+        let asked = throttle.asks.last.map { $0 + AskLimits.interval } ?? .distantPast
         guard throttle.sentAt > .distantPast else { return max(frozenUntil, asked) }
         return max(throttle.sentAt + rules.minInterval, frozenUntil, asked)
     }

@@ -37,6 +37,17 @@ package enum AskCall: Equatable, Sendable {
     }
 }
 
+/// The limits of asking for one person, whoever asks. Source: R3.
+enum AskLimits {
+    /// Between two asks at least, by the wall; so long they are not nudged besides.
+    static let interval = Milliseconds.seconds(3600)
+    /// Asks within `within` at most.
+    static let countMax = 6
+    static let within = Milliseconds.seconds(24 * 3600)
+    /// A location this young need not be asked for, however often one is expected.
+    static let freshFor = Milliseconds.seconds(60)
+}
+
 /// The result of asking for somebody.
 package enum AskResult: Equatable, Sendable {
     /// A push goes to them.

@@ -19,7 +19,7 @@ struct NudgeState: Equatable, Sendable {
 
         /// Somebody asks for them now.
         mutating func ask(at wall: Timestamp) {
-            asks.removeAll { $0 + Nudging.asksWithin <= wall }
+            asks.removeAll { $0 + AskLimits.within <= wall }
             asks.append(wall)
         }
 
