@@ -3,6 +3,8 @@
 Source: Contract/Events, E2.
 """
 
+import hashlib
+import hmac
 import json
 import os
 import random
@@ -12,6 +14,9 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 
 from cloudevents.http import from_dict
 from loopback_receivers import Receiver
@@ -69,6 +74,59 @@ class Subscriber(Receiver):
     def numbers(self):
         return [int(one["id"].rpartition("-")[2]) for one in self.events
                 if one["type"] != "rollcall.skipped"]
+
+
+class Slack(Receiver):
+    """Slack's API as its documentation has it: messages, and a press of a button, signed.
+
+    Source: https://docs.slack.dev/reference/methods/chat.postMessage,
+    https://docs.slack.dev/authentication/verifying-requests-from-slack.
+    """
+
+    SIGNING = "8f742231b10e8888abcd99yyyzzz85a5"
+
+    def __init__(self, case):
+        self.messages, self.answers, self.faults, self.refusals = [], [], [], 0
+        super().__init__(case)
+
+    def pause(self, told):
+        return 0
+
+    def judge(self, told):
+        body = told.json()
+        if told.path == "/answer":
+            self.answers.append(body)
+            return 200, {}
+        if self.refusals:
+            self.refusals -= 1
+            return 200, {"ok": False, "error": "ratelimited"}
+        if told.path != "/api/chat.postMessage" or told.headers["authorization"] != "Bearer xoxb-1":
+            self.faults.append(told.path)
+        for block in body["blocks"]:
+            if block["type"] == "section" and not 1 <= len(block["text"]["text"]) <= 3000:
+                self.faults.append("a section's text has 1 to 3000 letters")
+        if body["channel"] != "C123" or not body["text"]:
+            self.faults.append("no channel or text")
+        self.messages.append(body)
+        return 200, {"ok": True, "channel": "C123", "ts": "1503435956.000247"}
+
+    def press(self, port, button, user, signing=None, at=None):
+        """The status that a press of a button is answered with."""
+        payload = json.dumps({
+            "type": "block_actions", "user": {"id": "U1", "username": user},
+            "actions": [{"action_id": button["action_id"], "value": button["value"]}],
+            "response_url": self.url + "answer"})
+        body = urllib.parse.urlencode({"payload": payload}).encode()
+        at = str(int(at or time.time()))
+        code = hmac.new((signing or self.SIGNING).encode(), f"v0:{at}:".encode() + body, hashlib.sha256)
+        asked = urllib.request.Request(f"http://127.0.0.1:{port}/slack", body, {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "X-Slack-Request-Timestamp": at, "X-Slack-Signature": f"v0={code.hexdigest()}"})
+        try:
+            with urllib.request.urlopen(asked, timeout=10) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
 
 
 class SubscriptionTests(RollcallTestCase):
@@ -265,6 +323,61 @@ class SubscriptionTests(RollcallTestCase):
                 {"responder_id": "near", "region": "north"}])
             time.sleep(0.4)
         self.assertEqual(said, ["fire-1: a is OFFLINE, near goes\n"])
+
+    def test_the_slack_workflow_of_the_page_takes_an_incident(self):
+        page = os.path.join(HERE, "../../Sources/Rollcall/Rollcall.docc/Events.md")
+        with open(page, encoding="utf-8") as file:
+            code = re.search(r"```python\n(# slack.py.*?)```", file.read(), re.DOTALL).group(1)
+        path = os.path.join(self.directory, "slack.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(code)
+        slack = Slack(self)
+        free = socket.create_server(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        token = "slack-0123456789abcdef"
+        server = self.serve(
+            self.config(type("S", (), {"port": port}), ", kinds: [alert, action]")
+            + "liveness: {on_duty: {expected: 1s, degraded_after: 1s, offline_after: 2s}}\n"
+            "alerts:\n  HighOfflineRate: {enabled: false}\n"
+            "  NoOnlineResponders: {for: 1s, keep_firing_for: 0s}\n"
+            f"web: {{tokens: [{{name: slack, scopes: [act, read, ingest], token: {token}}}]}}\n")
+        head = {"Authorization": f"Bearer {token}"}
+        example = subprocess.Popen(
+            [sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={
+                **os.environ, "ROLLCALL_URL": f"http://127.0.0.1:{server.port}",
+                "ROLLCALL_TOKEN": token, "SECRET": SECRET, "PORT": str(port),
+                "SLACK_URL": slack.url + "api/chat.postMessage", "SLACK_CHANNEL": "C123",
+                "SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": Slack.SIGNING})
+        self.addCleanup(example.wait, 10)
+        self.addCleanup(example.kill)
+        self.addCleanup(example.stdout.close)
+        self.assertEqual(read_line(example.stdout.buffer, 10), f"listening on {port}\n")
+        # Slack refuses the first one: it comes again.
+        slack.refusals = 1
+        self.assertEqual(
+            server.post("/v1/batches", {"responder_id": "a", "region": "north"}, head).status, 200)
+        message = eventually(lambda: slack.messages and slack.messages[0], 20, "it is in the channel")
+        self.assertEqual(message["text"], "NoOnlineResponders north fires")
+        button = message["blocks"][1]["elements"][0]
+        self.assertEqual(slack.press(port, button, "kim", signing="wrong"), 401)
+        self.assertEqual(slack.press(port, button, "kim", at=time.time() - 301), 401)
+        firing = lambda: next(
+            one for one in server.get("/v1/alerts", head).json()["alerts"] if one["state"] == "firing")
+        self.assertIsNone(firing()["taken"])
+        self.assertEqual(slack.press(port, button, "kim"), 204)
+        taken = firing()["taken"]
+        self.assertEqual(
+            (taken["by"], taken["token"], taken["note"]), ("kim", "slack", "from Slack"))
+        eventually(
+            lambda: slack.messages[-1]["text"].startswith("kim sees to incident "), 10,
+            "the channel reads who sees to it")
+        server.post("/v1/batches", {"responder_id": "a"}, head)
+        eventually(
+            lambda: slack.messages[-1]["text"] == "NoOnlineResponders north is over", 10, "it is over")
+        self.assertEqual(slack.press(port, button, "lee"), 204)
+        self.assertEqual(slack.answers[-1]["text"], "it is over: there is nothing to see to")
+        self.assertEqual(slack.faults, [])
 
     def test_settings_that_make_no_sense_are_named(self):
         for more, text in ((", kinds: [fish]", "kinds must hold some of"), (", max_lag: 1s", "max_lag"),

@@ -20,12 +20,14 @@ struct EventPage: Sendable {
     /// Decisions read for one page at most.
     static let decisionsMax = 1000
 
-    private(set) var events: [Event] = []
+    private(set) var events: [Event]
     /// The number of the last decision that was looked at.
     private(set) var through: Int64
     /// True if there was no more.
     let isEnd: Bool
+}
 
+extension EventPage {
     /// Reads what was decided behind number `after`; nil if the state writer, which knows how people
     /// are called, does not answer in time. What is about somebody erased is left out.
     /// - Throws: `StoreError` if the store cannot be read.
@@ -34,8 +36,8 @@ struct EventPage: Sendable {
     ) throws(StoreError) {
         var found: [(number: Int64, kind: EventKind, decision: Decision)] = []
         var looked = 0
-        through = after
-        isEnd = try work.reader.decisions(after: &through) { row in
+        var through = after
+        let isEnd = try work.reader.decisions(after: &through) { row in
             looked += 1
             if let decision = DecisionCode.decision(row), let kind = EventKind(decision) {
                 found.append((row.id, kind, decision))
@@ -45,6 +47,7 @@ struct EventPage: Sendable {
         let numbers = Set(
             found.flatMap { [$0.decision.person, $0.decision.actor] }.compactMap { $0 })
         guard let people = numbers.isEmpty ? [:] : work.people(numbers) else { return nil }
+        var events: [Event] = []
         for (number, kind, decision) in found {
             let person = decision.person.flatMap { people[$0] }
             if decision.person != nil, person == nil { continue }
@@ -57,6 +60,7 @@ struct EventPage: Sendable {
                         decision, kind, cursor: cursor, person,
                         by: decision.actor.flatMap { people[$0] }, erased: erased.id)))
         }
+        self.init(events: events, through: through, isEnd: isEnd)
     }
 }
 

@@ -38,13 +38,14 @@ struct SubscriptionBatch {
         _ page: EventPage, for settings: SubscriptionSettings, from oldest: Timestamp
     ) {
         for event in page.events where Self.isFor(settings, event) {
+            // The rest is looked at again, and what is too old of it counted then.
+            guard !isFull else { return }
             if event.at < oldest {
                 skipped += 1
                 skippedRange = (skippedRange?.first ?? event.number, event.number)
-                continue
+            } else {
+                append(event)
             }
-            guard !isFull else { return }
-            append(event)
             through = event.number
         }
         through = page.through
