@@ -35,6 +35,7 @@ receivers:
   - {{name: oncall, webhook: {{url: "{hook}"}}, fallback: standby}}
   - {{name: standby, webhook: {{url: "{hook}"}}, match: none}}
 alive_ping: {{url: "{hook}", every: 10s}}
+subscriptions: [{{name: dispatcher, url: "{hook}", secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}}]
 nudges: {{stale_after: 6s, sink: {{webhook: {{url: "{push}"}}}}}}
 """
 # Others whom the same Prometheus watches: one that answers, and one that does not.

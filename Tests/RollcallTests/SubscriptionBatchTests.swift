@@ -10,7 +10,8 @@ import Testing
 
     private static func event(_ number: Int64, _ at: Timestamp) -> EventPage.Event {
         EventPage.Event(
-            number: number, kind: .status, at: at, responder: [], region: [], body: Array("{}".utf8))
+            number: number, kind: .status, at: at, responder: [], region: [], body: Array("{}".utf8)
+        )
     }
 
     @Test func `E2: what is too old behind a full batch is counted once, with the next one`() {
