@@ -86,6 +86,23 @@ class TellingTests(PatchedTestCase):
         self.shots(page, "receivers")
         self.assert_untroubled(page)
 
+    def test_who_sees_to_an_alert_stands_first_and_who_is_told_later_last(self):
+        server = self.serve(SETTINGS)
+        page = self.patched(server, "/alerts", {"/v1/alerts": """(all) => ({...all, alerts: [{
+            alertname: 'NoOnlineResponders', state: 'firing', severity: 'critical', incident: 1,
+            labels: {region: 'north'}, annotations: {summary: 'north: nobody online'},
+            active_at: ago(200), starts_at: ago(140), count: 3, total: 3, told: [], muted: [],
+            taken: {by: 'kim \\u202e<b>', token: 'desk', note: 'calling <i>harbour</i>',
+              at: ago(60), until: ago(-1800), incident: 1},
+            escalations: [{receiver: 'boss', at: ago(-1800)}], receivers: []}]})"""})
+        words = self.words(page, ".telling")
+        self.assertRegex(
+            words, r"^kim ⟨U\+202E⟩<b> sees to it until \d\d:\d\d: calling <i>harbour</i> boss is told "
+                   r"at \d\d:\d\d unless somebody takes it$")
+        self.assertNotIn("no receiver is set", words)
+        self.shots(page, "taken")
+        self.assert_untroubled(page)
+
     def test_alerting_is_not_well_while_somebody_does_not_take_it(self):
         server = self.serve(SETTINGS)
         receivers = "receivers: [{receiver: 'pager', state: 'refused', attempts: 1}]"
