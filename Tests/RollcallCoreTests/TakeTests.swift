@@ -274,6 +274,26 @@ import Testing
         #expect(stage.notified.last == "500 chief fired \(Self.page)")
     }
 
+    @Test func `R2: whom a reload adds is told of what is taken, and not again until that ends`()
+        throws
+    {
+        var stage = try Self.stage(Self.receiver())
+        Self.take(&stage, at: 200, until: 2000)
+        var policy = stage.engine.policy
+        policy.receivers.append(Self.receiver("desk"))
+        _ = stage.fold(.policy(policy), at: 300)
+        stage.pass(to: 301)
+        // The board knows when the next is due: it looks at nothing before.
+        #expect(stage.engine.brokenInvariants() == [])
+        stage.pass(to: 2000)
+        #expect(
+            stage.notified.dropFirst() == [
+                "300 desk fired \(Self.page)", "2000 oncall repeated \(Self.page)",
+                "2000 desk repeated \(Self.page)",
+            ])
+        #expect(stage.engine.brokenInvariants() == [])
+    }
+
     // MARK: - Storms
 
     @Test func `R2, D11: who takes a storm has all of its alerts, and those that join`() throws {

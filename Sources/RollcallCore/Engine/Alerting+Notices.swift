@@ -153,7 +153,7 @@ extension Alerting {
                 // Nothing is re-sent at a silence's end for a state already told (A7).
                 if notifiedAt != nil {
                     alert.notify(receiver.name, at: context.clock.now)
-                    next = min(next, context.clock.now + receiver.repeatInterval)
+                    next = min(next, alert.repetition(of: context.clock.now, to: receiver))
                 } else if alert.mute(receiver.name, reason) {
                     builder.mutes.append(
                         Mute(
@@ -164,7 +164,7 @@ extension Alerting {
             }
             if notifiedAt == nil, join(key, &alert, receiver, nil, context, &builder) { continue }
             alert.notify(receiver.name, at: context.clock.now)
-            next = min(next, context.clock.now + receiver.repeatInterval)
+            next = min(next, alert.repetition(of: context.clock.now, to: receiver))
             var member = member(key, alert, endsAt: .distantPast)
             member.fallback = alert.fallback(of: receiver.name)
             builder.add(member, of: key, notifiedAt == nil ? .fired : .repeated, receiver, place)
