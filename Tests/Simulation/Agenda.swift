@@ -85,6 +85,10 @@ enum Happening {
     case nudging
     /// Something changes about who is told.
     case telling
+    /// Somebody takes incidents, or asks for people.
+    case acting
+    /// Somebody asks for this phone's person again; the wall leaps an hour each time, or does not.
+    case asking(phone: Int, leaps: Bool)
     /// Phones report together while everything is well.
     case slot
     /// The backends tell the truth about everybody.

@@ -153,6 +153,7 @@ struct BlindWindows {
         let previous = last ?? now
         switch line.event {
         case .batch, .transition, .responder, .roster, .erase: beat(line.source, nil, now)
+        case .ask(let ask): if ask.by != nil { beat(line.source, nil, now) }
         case .heartbeat(let every): beat(line.source, Int64(every), now)
         case .store(let isFailing):
             if isFailing {
@@ -170,7 +171,7 @@ struct BlindWindows {
             }
         case .turn(let late):
             if (late ?? now - previous - 5000) > 5000 { windows.append(previous...now) }
-        case .skew, .clock, .policy, .silence, .silenceEnd, .stop: break
+        case .skew, .clock, .policy, .silence, .silenceEnd, .take, .giveBack, .stop: break
         }
     }
 

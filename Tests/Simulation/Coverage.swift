@@ -66,8 +66,19 @@ enum Coverage {
         "told repeated", "told resolved",
     ]
 
+    private static let actSituations = [
+        "a take ends by itself", "a take holds a fallback", "a take holds a repeat",
+        "a take holds an escalation", "a take is cut to twelve hours", "a take replaces another",
+        "ask: blind", "ask: disabled", "ask: dry_run", "ask: fresh", "ask: no_token",
+        "ask: off_duty", "ask: paused", "ask: rate", "ask: send", "ask: solo", "ask: stranger",
+        "ask: throttled", "ask: unknown", "asked again and again", "asked for six times a day",
+        "asked within the interval between nudges", "people act in blindness", "take: given back",
+        "take: over", "take: resolved", "take: taken", "take: unknown", "take: untaken",
+        "take: watchdog", "told who escalates", "what is taken is over",
+    ]
+
     private static let situations =
-        gapSituations + alertSituations + nudgeSituations + noticeSituations + [
+        gapSituations + alertSituations + nudgeSituations + noticeSituations + actSituations + [
             "all backends cut off", "an old install speaks again", "app killed",
             "back-off at its longest", "backend clock measured", "backend clock skewed",
             "backend cut off",

@@ -29,6 +29,7 @@ struct DecisionStream {
     private var gaps = GapStream()
     private var alerts = AlertStream()
     private var nudges = NudgeStream()
+    private var takes = TakeStream()
     /// Walls before and after a step are not compared.
     private var hasStepped = false
 
@@ -43,6 +44,7 @@ struct DecisionStream {
             gaps.step(step)
             alerts.step(step)
             nudges.step()
+            takes.step(step)
         case .policy(let policy):
             note(policy)
             grace = nil
@@ -76,12 +78,19 @@ struct DecisionStream {
             let line = AlertStream.Line(
                 at: at, name: name, state: state, labels: labels, value: value)
             try alerts.take(line, isBlind: !open.isEmpty, statuses)
+            takes.note(name + labels, state, at: at)
         case .nudge(let at, let id, let decision, let reason):
             let line = NudgeStream.Line(
                 at: at, responderID: id, decision: decision, reason: reason)
             let status = statuses[id] ?? "NOT_EXPECTED"
             try nudges.take(line, isBlind: !open.isEmpty, status: status)
-        case .notice, .mute, .skew, .update: break
+        case .notice(let at, let receiver, let kind, let told):
+            for told in told { try takes.evaluate(told, kind, receiver, at: at) }
+        case .take(let at, let incident, let answer, let until):
+            try takes.take(incident, answer, until: until, at: at)
+        case .ask(let at, let id, let answer, _):
+            try nudges.take(answer, to: id, at: at)
+        case .mute, .skew, .update: break
         }
     }
 
@@ -155,5 +164,6 @@ struct DecisionStream {
             offlineMin, policy.onDuty.offlineAfter, policy.onMission.offlineAfter)
         alerts.note(policy.alerts)
         nudges.note(policy.nudges)
+        takes.note(policy.receivers)
     }
 }

@@ -20,12 +20,18 @@ extension StoryDecision {
                 + ",\"labels\":\(labels),\"value\":\(value)}"
         case .notice(let at, let receiver, let kind, let alerts):
             begin(at, "notice") + ",\"receiver\":\(quoted(receiver)),\"what\":\"\(kind)\""
-                + ",\"alerts\":\"\(alerts.joined(separator: " "))\"}"
+                + ",\"alerts\":\"\(alerts.map { "\($0.incident) \($0.alert)" })\"}"
         case .mute(let at, let receiver, let alert, let reason):
             begin(at, "mute") + ",\"receiver\":\(quoted(receiver)),\"alert\":\"\(alert)\""
                 + ",\"reason\":\"\(reason)\"}"
+        case .take(let at, let incident, let answer, let until):
+            begin(at, "take") + ",\"incident\":\(incident),\"answer\":\"\(answer)\"" + end(until)
+        case .ask(let at, let id, let answer, let until):
+            begin(at, "ask") + ",\"responder_id\":\(quoted(id)),\"answer\":\"\(answer)\""
+                + end(until)
         case .nudge(let at, let id, let decision, let reason):
-            begin(at, "nudge") + ",\"responder_id\":\(quoted(id)),\"decision\":\"\(decision)\""
+            begin(at, "nudge")
+                + ",\"responder_id\":\(quoted(id)),\"decision\":\"\(decision == "ask" ? "send" : decision)\""
                 + (reason.map { ",\"reason\":\"\($0)\"" } ?? "") + "}"
         case .skew(let at, let source, let state, let skew, let correction):
             begin(at, "skew") + ",\"source\":\(quoted(source)),\"state\":\"\(state)\""
@@ -41,6 +47,11 @@ extension StoryDecision {
 
     private func begin(_ at: Int64, _ kind: String) -> String {
         "{\"at\":\"\(RFC3339.string(Timestamp(milliseconds: at)))\",\"kind\":\"\(kind)\""
+    }
+
+    private func end(_ until: Int64?) -> String {
+        guard let until else { return "}" }
+        return ",\"until\":\"\(RFC3339.string(Timestamp(milliseconds: until)))\"}"
     }
 
     private func quoted(_ id: String) -> String {

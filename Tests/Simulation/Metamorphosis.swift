@@ -49,6 +49,9 @@ struct Metamorphosis {
             engine.engine = copy
         }
         try compare("INV-34", decided + engine.finish())
+        if let broken = engine.brokenNumber {
+            throw Failure(line: story.lines.count, check: "E1", detail: broken)
+        }
     }
 
     /// What `rollcall replay` prints is what was decided, and so is what runs decide that take the
@@ -164,7 +167,10 @@ struct Metamorphosis {
 
     /// Who is nudged when.
     private func nudges(_ decided: [StoryDecision]) -> [String] {
-        decided.compactMap { if case .nudge(_, _, "send", _) = $0 { $0.text } else { nil } }
+        decided.compactMap { decision in
+            guard case .nudge(_, _, let kind, _) = decision, kind != "hold" else { return nil }
+            return decision.text
+        }
     }
 
     private func firstDifference(_ a: [String], _ b: [String]) -> (String, String)? {
@@ -234,7 +240,7 @@ extension StoryDecision {
     /// False for what a replay does not print.
     fileprivate var isPrinted: Bool {
         switch self {
-        case .notice, .mute: false
+        case .notice, .mute, .take, .ask: false
         default: true
         }
     }
@@ -253,7 +259,8 @@ extension StoryDecision {
         // Throttles read the wall (N2).
         case .notice(_, let receiver, let kind, let alerts): "\(receiver) \(kind) \(alerts)"
         case .mute(_, let receiver, let alert, let reason): "\(receiver) \(alert) \(reason)"
-        case .nudge, .skew, .update: nil
+        case .take(_, let incident, let answer, _): "\(incident) \(answer)"
+        case .nudge, .ask, .skew, .update: nil
         }
     }
 
@@ -332,6 +339,9 @@ extension StoryLine {
         case .silence(var silence):
             silence.endsAt += step
             line.event = .silence(silence)
+        case .take(var take):
+            take.until += step
+            line.event = .take(take)
         default: break
         }
         return line

@@ -76,6 +76,10 @@ struct Oracle {
     var silences: [ActiveSilence] = []
     /// The number of the newest one.
     var silencesBegun: Int64 = 0
+    /// The number of the newest firing, of what no replay prints too.
+    var incidentsBegun: Int64 = 0
+    /// Who sees to what, by the incident's number. Source: R2.
+    var takes: [Int64: Take] = [:]
     /// When a nudge was decided within the last second. Source: N10.
     var nudgesSent: [Instant] = []
     /// Nudges are frozen until then. Source: N2.

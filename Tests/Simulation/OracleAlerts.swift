@@ -9,7 +9,10 @@ extension Oracle {
         var value = Name("")
 
         /// Evaluated in running time, also while blind. Source: F9.
-        var isOfFeed: Bool { name == "TelemetryFeedDown" }
+        var isOfFeed: Bool { name == "TelemetryFeedDown" || !isPrinted }
+
+        /// False for what is about Rollcall itself: it has a number as any firing, and is not told here.
+        var isPrinted: Bool { name != "RollcallOverloaded" && name != "Watchdog" }
 
         /// The labels as printed.
         var labels: String { JSON.object(label.map { [JSON.member($0, value.text)] } ?? []) }
@@ -89,6 +92,7 @@ extension Oracle {
     }
 
     private mutating func tell(_ id: AlertID, _ state: String, _ value: String) {
+        guard id.isPrinted else { return }
         decisions.append(
             .alert(at: wall, name: id.name, state: state, labels: id.labels, value: value))
     }
@@ -131,6 +135,11 @@ extension Oracle {
         }
         if !sources.isEmpty, missing.count == sources.count {
             trueOnes[AlertID(name: name)] = "\(missing.count)"
+        }
+        let isOverloaded = windows.contains { $0.reason == .overload && $0.until == nil }
+        if isOverloaded { trueOnes[AlertID(name: "RollcallOverloaded")] = "1" }
+        if policy.receivers.contains(where: \.listensForWatchdog) {
+            trueOnes[AlertID(name: "Watchdog")] = "1"
         }
         if isFeedStalled {
             trueOnes[AlertID(name: name, label: "suspected", value: Name("true"))] = "0"

@@ -39,6 +39,9 @@ extension Oracle {
         case .start: start()
         case .silence(let silence): begin(silence)
         case .silenceEnd(let number): silences.removeAll { $0.number == number }
+        case .take(let take): begin(take)
+        case .giveBack(let incident): giveBack(incident)
+        case .ask(let ask): take(ask, from: line.source)
         case .stop: isStopped = true
         case .turn: takeTurn(line.event)
         case .skew(let skew): tell(clocks.take(line.source, skew: skew, at: now))

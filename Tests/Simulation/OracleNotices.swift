@@ -1,6 +1,10 @@
 extension Oracle {
     /// What is known of telling one firing alert. Source: A6, A7.
     struct Telling {
+        /// The number of the firing.
+        let incident: Int64
+        /// When it fired.
+        let firedAt: Instant
         /// All labels that it fired with.
         let labels: [String: String]
         /// When each receiver was told last.
@@ -27,7 +31,7 @@ extension Oracle {
         /// The kind's place in the order of telling.
         let rank: Int
         let receiver: StoryReceiver
-        var alerts: [AlertID]
+        var told: [StoryTold]
     }
 
     private static let kinds = ["resolved", "repeated", "fired"]
@@ -41,10 +45,12 @@ extension Oracle {
         if id.name == "NoOnlineResponders" || id.name == "TelemetryFeedDown" {
             labels["severity"] = "critical"
         }
+        if id.name == "RollcallOverloaded" { labels["severity"] = "critical" }
         // One source is missed less than all of them.
         if id.label == "source" { labels["severity"] = "warning" }
         if let label = id.label { labels[label] = id.value.text }
-        tellings[id] = Telling(labels: labels)
+        incidentsBegun += 1
+        tellings[id] = Telling(incident: incidentsBegun, firedAt: now, labels: labels)
     }
 
     /// Takes a silence, if its end lies ahead.
@@ -69,7 +75,7 @@ extension Oracle {
                 telling.openSince[receiver.name].map { $0 + receiver.fallbackAfter }
             }
         }
-        return repeats + fallbacks + silences.map(\.ends)
+        return repeats + fallbacks + silences.map(\.ends) + takeInstants()
     }
 
     /// We come back: nobody could take anything meanwhile. Source: D3.
@@ -88,20 +94,21 @@ extension Oracle {
     /// Source: A6 to A8.
     mutating func evaluateNotices() {
         silences.removeAll { $0.ends <= now }
+        endTakes()
         var groups: [Group] = []
-        for (id, telling) in alertsOver.sorted(by: { $0.key < $1.key }) {
+        for (id, telling) in alertsOver.sorted(by: { $0.key < $1.key }) where id.isPrinted {
             for receiver in policy.receivers
             where telling.notifiedAt[receiver.name] != nil
                 && (receiver.sendsResolved
                     || receiver.isPager && telling.fallbackOf[receiver.name] != nil)
             {
-                add(id, "resolved", receiver, &groups)
+                add(id, telling.incident, "resolved", receiver, &groups)
             }
         }
         alertsOver = [:]
         let repeats = groupsToRepeat()
         let names = policy.receivers.map(\.name)
-        for id in tellings.keys.sorted() {
+        for id in tellings.keys.sorted() where id.isPrinted {
             let reasons = tellings[id]?.reasons ?? [:]
             tellings[id]?.reasons = reasons.filter { names.contains($0.key) }
             for receiver in policy.receivers { tell(id, receiver, repeats, &groups) }
@@ -118,7 +125,7 @@ extension Oracle {
     private mutating func groupsToRepeat() -> [String: Set<String>] {
         var repeats: [String: Set<String>] = [:]
         for receiver in policy.receivers where !receiver.isPager {
-            for (id, telling) in tellings {
+            for (id, telling) in tellings where id.isPrinted && !isTaken(telling) {
                 guard let notifiedAt = telling.notifiedAt[receiver.name],
                     now - notifiedAt >= receiver.repeatInterval,
                     receiver.matchers.allSatisfy({ $0.fits(telling.labels) }),
@@ -140,6 +147,10 @@ extension Oracle {
         let notifiedAt = telling.notifiedAt[receiver.name]
         let isWithOthers = repeats[receiver.name]?.contains(id.name) ?? false
         if let notifiedAt, now - notifiedAt < receiver.repeatInterval, !isWithOthers { return }
+        guard !isHeld(telling, receiver, isTold: notifiedAt != nil) else {
+            if notifiedAt == nil { tellings[id]?.reasons[receiver.name] = nil }
+            return
+        }
         let reason = muteReason(id, telling)
         if let reason, notifiedAt == nil {
             guard telling.reasons[receiver.name] != reason else { return }
@@ -151,8 +162,13 @@ extension Oracle {
             telling.notifiedAt[receiver.name] = now
             telling.reasons[receiver.name] = nil
             if reason == nil {
-                add(id, notifiedAt == nil ? "fired" : "repeated", receiver, &groups)
-                if notifiedAt == nil { telling.openSince[receiver.name] = now }
+                add(
+                    id, telling.incident, notifiedAt == nil ? "fired" : "repeated", receiver,
+                    &groups)
+                if notifiedAt == nil {
+                    telling.openSince[receiver.name] = now
+                    if receiver.escalateAfter > 0 { marks.insert("told who escalates") }
+                }
             }
         }
         tellings[id] = telling
@@ -174,7 +190,10 @@ extension Oracle {
             telling.openSince[receiver.name].map { $0 + receiver.fallbackAfter }
         }
         defer { tellings[id] = telling }
-        guard let due = instants.min(), let first = instants.firstIndex(of: due), now >= due else {
+        guard let due = instants.min(), let first = instants.firstIndex(of: due), now >= due,
+            !isTaken(telling)
+        else {
+            if let due = instants.min(), now >= due { marks.insert("a take holds a fallback") }
             telling.reasons[fallback.name] = nil
             return
         }
@@ -188,7 +207,7 @@ extension Oracle {
         telling.reasons[fallback.name] = nil
         telling.notifiedAt[fallback.name] = now
         telling.fallbackOf[fallback.name] = waiting[first].name
-        add(id, "fired", fallback, &groups)
+        add(id, telling.incident, "fired", fallback, &groups)
         marks.insert("told a fallback")
     }
 
@@ -227,26 +246,28 @@ extension Oracle {
     }
 
     private func add(
-        _ id: AlertID, _ kind: String, _ receiver: StoryReceiver, _ groups: inout [Group]
+        _ id: AlertID, _ incident: Int64, _ kind: String, _ receiver: StoryReceiver,
+        _ groups: inout [Group]
     ) {
         let rank = Self.kinds.firstIndex(of: kind) ?? 0
         let place = groups.firstIndex {
             $0.name == id.name && $0.rank == rank && $0.receiver.name == receiver.name
         }
-        if let place { return groups[place].alerts.append(id) }
-        groups.append(Group(name: id.name, rank: rank, receiver: receiver, alerts: [id]))
+        let told = StoryTold(incident: incident, alert: id.text)
+        if let place { return groups[place].told.append(told) }
+        groups.append(Group(name: id.name, rank: rank, receiver: receiver, told: [told]))
     }
 
     private mutating func tell(_ group: Group) {
         let size = group.receiver.isPager ? 1 : Self.membersMax
-        var rest = group.alerts[...]
+        var rest = group.told[...]
         while !rest.isEmpty {
             let alerts = rest.prefix(size)
             rest = rest.dropFirst(size)
             decisions.append(
                 .notice(
                     at: wall, receiver: group.receiver.name, kind: Self.kinds[group.rank],
-                    alerts: alerts.map(\.text)))
+                    alerts: Array(alerts)))
             marks.insert("told \(Self.kinds[group.rank])")
             if alerts.count > 1 { marks.insert("told of several at once") }
         }

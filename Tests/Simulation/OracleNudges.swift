@@ -32,6 +32,8 @@ extension Oracle {
         var last: [StoryNudges.Mode: LastNudge] = [:]
         /// True once the location was found too old, until it is young again.
         var isDue = false
+        /// When somebody asked for them and was sent, by the wall and by mode. Source: R3.
+        var asks: [StoryNudges.Mode: [Wall]] = [:]
         /// What was last written of why not, since they were last not due. Source: N8.
         var reason: String?
         /// When they were last looked at while they were due.
@@ -42,7 +44,7 @@ extension Oracle {
         var waitsUntil: Wall?
     }
 
-    private static let rateWindow: Span = 1000
+    static let rateWindow: Span = 1000
     private static let stepMax: Span = 60_000
 
     // MARK: - What changes
@@ -170,7 +172,7 @@ extension Oracle {
     }
 
     /// Source: N3, F33.
-    private func hasActivePeer(_ index: Int) -> Bool {
+    func hasActivePeer(_ index: Int) -> Bool {
         let circles = everybody[index].circles
         if circles.isEmpty {
             return !policy.nudges.needsCircle && hasOthers(index, inRegion: true)
@@ -184,18 +186,19 @@ extension Oracle {
         return observed(sawAgainAt) + limits.offline
     }
 
-    private func isBlindTo(_ index: Int) -> Bool {
+    func isBlindTo(_ index: Int) -> Bool {
         isBlind || observed(now) < blindUntil(index) ?? .min
     }
 
-    /// Until when the throttle or a freeze holds, by the wall. Source: N2.
+    /// Until when the throttle, a freeze or an ask holds, by the wall. Source: N2, R3.
     private func throttledUntil(_ index: Int) -> Wall {
         let last = everybody[index].nudging.last[policy.nudges.mode]
         return max(
-            frozenUntil ?? .min, last.map { $0.at + policy.nudges.minInterval } ?? .min)
+            frozenUntil ?? .min, last.map { $0.at + policy.nudges.minInterval } ?? .min,
+            lastAsk(index).map { $0 + Self.askInterval } ?? .min)
     }
 
-    private func lacksToken(_ index: Int) -> Bool {
+    func lacksToken(_ index: Int) -> Bool {
         policy.nudges.sink == .expo && everybody[index].nudging.token == nil
     }
 
@@ -282,7 +285,7 @@ extension Oracle {
         tellNudge(index, "send", nil)
     }
 
-    private mutating func tellNudge(_ index: Int, _ decision: String, _ reason: String?) {
+    mutating func tellNudge(_ index: Int, _ decision: String, _ reason: String?) {
         decisions.append(
             .nudge(
                 at: wall, responderID: everybody[index].responderID, decision: decision,

@@ -16,6 +16,7 @@ struct StoreTrial {
     private var dice: Dice
     private var pushes: PushBox
     private var gateway = PushGateway()
+    private var reader = EventReader()
     /// Walls at which checkpoints were cut.
     private var cuts: [Timestamp] = []
 
@@ -60,6 +61,7 @@ struct StoreTrial {
         committed = engine
         dice = Dice(seed: story.seed ^ 0x570_2E)
         pushes = PushBox(store: store.number)
+        reader = EventReader(seed: story.seed)
         // As the state writer does in a new store: settings are an event too.
         var pending = PendingTurn()
         let now = RunningTime(milliseconds: (story.instants.first ?? 1) - 1)
@@ -83,12 +85,16 @@ struct StoreTrial {
         for end in pushes.settle(now: now, wall: engine.clock.wall(now)) {
             _ = pending.fold(.pushed(end), into: &engine, at: now)
         }
+        if let mark = reader.drawMark() {
+            _ = pending.fold(.subscription(mark), into: &engine, at: now)
+        }
         for line in lines.dropFirst(starts.count) {
             _ = pending.fold(Event(line), into: &engine, at: now)
         }
         // Whoever is killed before its start is kept starts again; a story says that once.
         if starts.isEmpty, dice.chance(15) { return try restart() }
         let sendings = try commit(&pending, now)
+        if let fault = reader.commit(pending.decisions, engine.subscriptions) { return fault }
         if !sendings.isEmpty {
             // Killed with everything claimed and nothing sent.
             if dice.chance(250) { return try restart() }
@@ -169,6 +175,7 @@ struct StoreTrial {
         if recovered.lastTurn?.number != turn { return "another turn is the last" }
         if state(recovered.engine) != state(committed) { return "another state came back" }
         engine = recovered.engine
+        if let fault = reader.restart(engine.subscriptions) { return fault }
         gateway.forgetAnswers()
         pushes = PushBox(store: store.number, messages: try store.journal.pushes())
         pushes.follow(engine.policy.nudges.sink)

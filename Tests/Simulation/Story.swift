@@ -47,6 +47,10 @@ enum StoryEvent {
     case policy(StoryPolicy)
     case silence(StorySilence)
     case silenceEnd(number: Int64)
+    case take(StoryTake)
+    /// Nobody sees to the incident any more.
+    case giveBack(incident: Int64)
+    case ask(StoryAsk)
     /// Without a `stop` before it: a crash, after which the last line is the last that was seen.
     case start
     case stop
@@ -165,18 +169,31 @@ enum StoryDecision: Equatable {
     case gap(at: Int64, responderID: String, state: String, suspected: String, verdict: String?)
     /// `state`: `pending`, `firing`, `resolved`, `inactive`; labels and value as JSON.
     case alert(at: Int64, name: String, state: String, labels: String, value: String)
-    /// `kind`: `fired`, `repeated`, `resolved`; alerts by name and labels. No replay prints it.
-    case notice(at: Int64, receiver: String, kind: String, alerts: [String])
+    /// `kind`: `fired`, `repeated`, `resolved`. No replay prints it.
+    case notice(at: Int64, receiver: String, kind: String, alerts: [StoryTold])
     /// Why a receiver is not told of an alert. No replay prints it.
     case mute(at: Int64, receiver: String, alert: String, reason: String)
-    /// `decision`: `send`, `hold`, which has a reason.
+    /// `answer`: `taken`, which has an end by the wall, `given back`, or why not. No replay prints it.
+    case take(at: Int64, incident: Int64, answer: String, until: Int64?)
+    /// `decision`: `send`, `ask` for one that is sent because somebody asked, `hold`, which has a reason.
     case nudge(at: Int64, responderID: String, decision: String, reason: String?)
+    /// `answer`: `send`, `dry_run`, `stranger`, `disabled`, `unknown`, or why not, behind the
+    /// decision; `until` when that ends by the wall. No replay prints it.
+    case ask(at: Int64, responderID: String, answer: String, until: Int64?)
     /// `state`: `right`, `unsure`, `corrected`, `too_far`, `unmeasured`.
     case skew(at: Int64, source: String, state: String, skew: Int64, correction: Int64)
     /// `outcome`: `accepted`, `duplicate`, `late`.
     /// Without a sequence it was captured at some instant.
     case update(
         at: Int64, responderID: String, sequence: Int64?, captured: Int64?, outcome: String)
+}
+
+/// An alert that a receiver is told of.
+struct StoryTold: Equatable {
+    /// The number of the firing.
+    var incident: Int64
+    /// The name and the labels of the identity.
+    var alert: String
 }
 
 /// What everybody can see of one person after a step.

@@ -31,7 +31,8 @@ struct StoryAlerts: Equatable {
         case "HighOfflineRate": highOfflineRate
         case "NoOnlineResponders": noOnlineResponders
         case "ResponderFlapping": responderFlapping
-        default: telemetryFeedDown
+        case "TelemetryFeedDown": telemetryFeedDown
+        default: Rule(pendingFor: 0, keepFiringFor: 0)
         }
     }
 

@@ -20,6 +20,9 @@ struct StoryEngine {
     var engine: Engine
     private var last: RunningTime?
     private var steps: Int64 = 0
+    private var lastNumber: Int64 = 0
+    /// What is wrong with the numbers of decisions, the first that was seen.
+    private(set) var brokenNumber: String?
 
     /// An engine that has seen nothing.
     init(policy: StoryPolicy) {
@@ -43,8 +46,10 @@ struct StoryEngine {
             engine.arrive(at: instant)
         }
         decided += takeDecisions()
-        _ = engine.fold(event, at: instant)
-        return decided + takeDecisions()
+        let receipt = engine.fold(event, at: instant)
+        decided += takeDecisions()
+        if let answer = StoryDecision(line, receipt, engine) { decided.append(answer) }
+        return decided
     }
 
     /// Closes the last instant, and passes all up to another one.
@@ -90,6 +95,13 @@ struct StoryEngine {
     private mutating func takeDecisions() -> [StoryDecision] {
         let numbered = engine.takeDecisions()
         guard !numbered.isEmpty else { return [] }
+        for decision in numbered {
+            // Each has one of its own, in the order in which they were decided: a cursor (E1).
+            if decision.id != lastNumber + 1 || decision.previous >= decision.id {
+                brokenNumber = brokenNumber ?? "\(decision) behind number \(lastNumber)"
+            }
+            lastNumber = decision.id
+        }
         // Not `self`: a closure would take all of it along.
         let roster = engine.roster
         return numbered.compactMap { StoryDecision($0.decision, roster) }
@@ -122,7 +134,7 @@ extension StoryDecision {
         case .notice(let at, let notice):
             self = .notice(
                 at: at.milliseconds, receiver: String(decoding: notice.receiver, as: UTF8.self),
-                kind: "\(notice.kind.word)", alerts: notice.members.map(Self.text))
+                kind: "\(notice.kind.word)", alerts: notice.members.map(Self.told))
         case .mute(let at, let mute):
             self = .mute(
                 at: at.milliseconds, receiver: String(decoding: mute.receiver, as: UTF8.self),
@@ -131,7 +143,7 @@ extension StoryDecision {
         case .nudge(let at, let number, let report):
             self = .nudge(
                 at: at.milliseconds, responderID: name(number),
-                decision: report.kind == .send ? "send" : "hold",
+                decision: report.kind == .send ? report.facts.isAsked ? "ask" : "send" : "hold",
                 reason: report.reason.map { "\($0.word)" })
         case .alert(let at, let report):
             self = .alert(
@@ -171,13 +183,14 @@ extension StoryDecision {
     }
 
     /// The name and the labels of the identity, which a member has beside others.
-    private static func text(_ member: NoticeMember) -> String {
+    private static func told(_ member: NoticeMember) -> StoryTold {
         let own = ["region", "source", "suspected"].compactMap { name in
             let value = member.labels.value(of: Array(name.utf8))
             return value.isEmpty
                 ? nil : JSON.member(name, String(decoding: value, as: UTF8.self))
         }
-        return "\(member.name.word)\(JSON.object(own))"
+        return StoryTold(
+            incident: member.incident, alert: "\(member.name.word)\(JSON.object(own))")
     }
 
     private static func text(_ reason: MuteReason) -> String {
@@ -230,6 +243,14 @@ extension Event {
                         matchers: silence.matchers.map { LabelMatcher($0) },
                         endsAt: Timestamp(milliseconds: silence.endsAt), author: [], comment: [])))
         case .silenceEnd(let number): self = .silence(.end(number))
+        case .take(let take):
+            let until = Timestamp(milliseconds: take.until)
+            self = .take(.begin(Take(incident: take.incident, by: [], until: until)))
+        case .giveBack(let incident): self = .take(.end(incident))
+        case .ask(let ask):
+            self = .ask(
+                .ids(Array(ask.responderID.utf8), by: ask.by.map { Array($0.utf8) }),
+                source: source)
         case .start: self = .start()
         case .stop: self = .stop
         case .turn(let lateness): self = .turn(lateness: lateness.map { Milliseconds($0) })
@@ -293,6 +314,7 @@ extension Receiver {
         repeatInterval = Milliseconds(story.repeatInterval)
         fallback = Array((story.fallback ?? "").utf8)
         fallbackAfter = Milliseconds(story.fallbackAfter)
+        escalateAfter = Milliseconds(story.escalateAfter)
     }
 }
 

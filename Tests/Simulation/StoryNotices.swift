@@ -40,6 +40,8 @@ struct StoryReceiver: Equatable {
     /// anything. Source: D3.
     var fallback: String?
     var fallbackAfter: Int64 = 60_000
+    /// Told only of what nobody has taken so long after it fired; 0 for at once. Source: R2.
+    var escalateAfter: Int64 = 0
 
     /// Draws up to four receivers.
     static func drawn(_ dice: inout Dice) -> [StoryReceiver] {
@@ -82,7 +84,7 @@ extension World {
         switch noticeDice.number(0...5) {
         case 0:
             var new = policy
-            new.receivers = StoryReceiver.drawn(&noticeDice)
+            new.receivers = drawnReceivers()
             emit(.policy(new))
             mark("receivers changed")
         case 1:

@@ -44,7 +44,8 @@ extension StoryLine {
         case .refused(let count): JSON.object(["\"count\":\(count)"])
         case .policy(let policy): policy.json()
         case .turn(let late?): JSON.object(["\"late_ms\":\(late)"])
-        case .turn(nil), .start, .stop, .silence, .silenceEnd: ""
+        case .ask(let ask): ask.json()
+        case .turn(nil), .start, .stop, .silence, .silenceEnd, .take, .giveBack: ""
         }
     }
 }
@@ -67,6 +68,8 @@ extension StoryEvent {
         case .start: "start"
         case .stop: "stop"
         case .silence, .silenceEnd: "silence"
+        case .take, .giveBack: "take"
+        case .ask: "ask"
         case .turn: "turn"
         }
     }

@@ -107,6 +107,7 @@ struct Trial {
 
     private func examine() throws(Failure) {
         for broken in engine.engine.brokenInvariants() { throw failure("engine", broken) }
+        if let broken = engine.brokenNumber { throw failure("E1", broken) }
         let people = engine.people()
         let expected = oracle.people()
         for (a, b) in zip(people, expected) where a != b {

@@ -20,6 +20,8 @@ struct World {
     var noticeDice: Dice
     /// Chance for what is known of clocks, likewise.
     var clockDice: Dice
+    /// Chance for what people do about incidents and each other, likewise.
+    var actDice: Dice
     /// Which faults there are.
     var faults: WorldFaults
     /// The settings in force.
@@ -67,6 +69,7 @@ struct World {
         nudgeDice = Dice(seed: seed ^ 0x4E_0D6E)
         noticeDice = Dice(seed: seed ^ 0x70_11D)
         clockDice = Dice(seed: seed ^ 0xC1_0C5)
+        actDice = Dice(seed: seed ^ 0xAC_7)
         faults = WorldFaults(&dice)
     }
 
@@ -93,7 +96,9 @@ struct World {
                 continue
             }
             world.now = at
+            world.act(beside: happening)
             world.happen(happening)
+            world.act(beside: happening)
         }
         var story = Story(seed: seed, policy: world.firstPolicy, lines: world.lines)
         BlindTies.remove(from: &story)
@@ -105,7 +110,7 @@ struct World {
         expectedMin = max(1000, Int64(size) * 400)
         policy = .drawn(&dice, faults, expectedMin: expectedMin)
         if nudgeDice.chance(850) { policy.nudges = drawnNudges(policy) }
-        if noticeDice.chance(850) { policy.receivers = StoryReceiver.drawn(&noticeDice) }
+        if noticeDice.chance(850) { policy.receivers = drawnReceivers() }
         firstPolicy = policy
         factorSeen = policy.factorMax
         wallStart = Self.wallStartBase + dice.number(-3_600_000...3_600_000)
@@ -124,6 +129,7 @@ struct World {
         beginMeasuring()
         beginNudging()
         beginTelling()
+        beginActing()
         for fault in Fault.allCases where fault.strikes && faults.has(fault) {
             let span = max(1, faultsEnd / (faults.rate * fault.weight + 1))
             plan(.strike(fault), in: dice.number(0...span * 2))
@@ -158,6 +164,8 @@ struct World {
         case .edge(let phone): edge(phone)
         case .nudging: changeNudges()
         case .telling: changeTelling()
+        case .acting: actAgain()
+        case .asking(let phone, let leaps): askAgain(for: phone, leaps: leaps)
         case .slot: reportTogether()
         case .truth: tellTruth()
         case .end: end()
