@@ -206,6 +206,28 @@ import Testing
             ])
     }
 
+    @Test func `F11: all sources missing says no more than a feed that is suspected after them`()
+        throws
+    {
+        var stage = try NoticeStage([.named("hook")], "rate off flapping off noonline off")
+        var policy = stage.engine.policy
+        policy.alerts.telemetryFeedDown.keepFiringFor = .seconds(600)
+        policy.feedMinActive = 1
+        _ = stage.fold(.policy(policy), at: 0)
+        try stage.report("1", at: 0)
+        _ = stage.fold(.heartbeat(source: Array("a".utf8), every: .seconds(10)), at: 1)
+        stage.pass(to: 399)
+        // Nobody declares a source any more, and nothing came for long.
+        _ = stage.fold(.heartbeat(source: Array("a".utf8), every: .seconds(0)), at: 400)
+        stage.pass(to: 1000)
+        #expect(
+            stage.notified == [
+                "26 hook not told TelemetryFeedDown#2: by TelemetryFeedDown",
+                "26 hook fired TelemetryFeedDown#1", "400 hook fired TelemetryFeedDown#3",
+                "1000 hook resolved TelemetryFeedDown#1",
+            ])
+    }
+
     @Test func `F11: all sources missing says more than each of them, one of them no more`()
         throws
     {

@@ -251,13 +251,15 @@ extension Alerting {
         let by: AlertKey
         switch key.name {
         case .highOfflineRate: by = .init(name: .noOnlineResponders, subject: key.subject)
-        case .telemetryFeedDown: by = .init(name: .telemetryFeedDown, subject: .all)
+        case .telemetryFeedDown:
+            // That of no source is suspected where none is declared: it says something else.
+            guard case .source = key.subject else { return nil }
+            by = .init(name: .telemetryFeedDown, subject: .all)
         case .noOnlineResponders, .responderFlapping, .rollcallDrill, .rollcallOverloaded,
             .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady, .watchdog:
             return nil
         }
-        // Nothing says more than itself.
-        return by != key && board[by]?.state == .firing ? by : nil
+        return board[by]?.state == .firing ? by : nil
     }
 
     func member(_ key: AlertKey, _ alert: Alert, endsAt: Timestamp) -> NoticeMember {
