@@ -87,8 +87,8 @@ enum Happening {
     case telling
     /// Somebody takes incidents, or asks for people.
     case acting
-    /// Somebody asks for this phone's person again; the wall leaps an hour each time, or does not.
-    case asking(phone: Int, leaps: Bool)
+    /// Somebody asks for a phone's person, and again, and the wall leaps so often meanwhile.
+    case asking(phone: Int?, leaps: Int64)
     /// Phones report together while everything is well.
     case slot
     /// The backends tell the truth about everybody.

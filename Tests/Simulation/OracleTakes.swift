@@ -49,6 +49,9 @@ extension Oracle {
         return true
     }
 
+    /// How many incidents somebody sees to now.
+    var takesInForce: Int { takes.keys.count { isTaken($0) } }
+
     /// When time alone lets somebody be told because nobody has taken it.
     func takeInstants() -> [Instant] {
         let escalations = tellings.values.flatMap { telling in

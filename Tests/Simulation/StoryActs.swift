@@ -43,10 +43,10 @@ extension World {
         if actDice.chance(800) {
             plan(.acting, in: actDice.number(0...max(1, faultsEnd / 6)))
         }
-        guard actDice.chance(300) else { return }
+        guard actDice.chance(400) else { return }
+        let leaps = actDice.chance(600) ? actDice.number(8...12) : 0
         plan(
-            .asking(phone: pickForAsk(), leaps: actDice.chance(500)),
-            in: actDice.number(0...max(1, faultsEnd / 3)))
+            .asking(phone: nil, leaps: leaps), in: actDice.number(0...max(1, faultsEnd * 2 / 3)))
     }
 
     /// Somebody does something, and the next is planned.
@@ -68,18 +68,27 @@ extension World {
         }
     }
 
-    /// Somebody asks for one and the same person about once an hour.
-    mutating func askAgain(for phone: Int, leaps: Bool) {
+    /// Somebody asks for one and the same person about once an hour; where there are leaps left the wall
+    /// makes an hour of a moment.
+    mutating func askAgain(for phone: Int?, leaps: Int64) {
         guard healing == nil else { return }
+        guard isUp else { return plan(.asking(phone: phone, leaps: leaps), in: 1000) }
+        let phone = phone ?? pickForAsk()
         let hour: Int64 = 3_600_000
         var pause = actDice.pick([hour, hour, hour, hour - 1, hour + 1, hour / 2])
-        // Nudges are frozen by the leap, for what is short in many worlds (N2).
-        if leaps { pause = min(policy.nudges.minInterval, max(1000, faultsEnd / 20)) }
-        plan(.asking(phone: phone, leaps: leaps), in: pause)
-        guard isUp else { return }
+        if leaps > 0, policy.nudges.minInterval > 1000 {
+            // A leap freezes nudges for an interval (N2).
+            var new = policy
+            new.nudges.minInterval = 1000
+            emit(.policy(new))
+        }
         emit(.ask(StoryAsk(responderID: phones[phone].id)))
-        if leaps { emit(.clock(stepMilliseconds: hour)) }
         mark("asked again and again")
+        if leaps > 0 {
+            emit(.clock(stepMilliseconds: hour))
+            pause = actDice.pick([1000, 1000, 1001, 5000])
+        }
+        if leaps != 1 { plan(.asking(phone: phone, leaps: max(0, leaps - 1)), in: pause) }
     }
 
     private mutating func act() {
@@ -88,6 +97,7 @@ extension World {
         case 0...3: takeSome()
         case 4: giveBackSome()
         case 5: actBlindly()
+        case 6: askForMany()
         default: for _ in 0..<actDice.number(1...3) { ask(for: phones[pickForAsk()].id) }
         }
     }
@@ -151,6 +161,12 @@ extension World {
         emit(
             .ask(StoryAsk(responderID: id, by: asker)),
             source: source(of: Parcel(backend: backend, event: .stop)))
+    }
+
+    /// An operator asks for more people than may be nudged in a second.
+    private mutating func askForMany() {
+        for phone in phones.prefix(8) { emit(.ask(StoryAsk(responderID: phone.id))) }
+        mark("asked for many at once")
     }
 
     /// Nothing is stored for a while, in which people act.

@@ -119,6 +119,11 @@ struct Trial {
         if engine.engine.clock.isBlind != oracle.isBlind {
             throw failure("blindness", "oracle \(oracle.isBlind)")
         }
+        let clock = engine.engine.clock
+        let takes = engine.engine.alerting.notifications.takesCount(at: clock.now)
+        if takes != oracle.takesInForce {
+            throw failure("takes", "engine \(takes), oracle \(oracle.takesInForce)")
+        }
         let sources = engine.sources()
         if sources != oracle.sourceStates() {
             throw failure("sources", "engine \(sources), oracle \(oracle.sourceStates())")

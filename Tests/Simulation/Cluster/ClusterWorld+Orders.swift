@@ -41,6 +41,18 @@ extension ClusterWorld {
         }
     }
 
+    /// Notes the numbers of what a turn decided: they grow with the log, whoever leads (E1).
+    func noteNumbers(_ pending: PendingTurn, at position: Int64) {
+        guard position > numbered.position else { return }
+        numbered.position = position
+        for decision in pending.decisions {
+            if decision.id <= numbered.decision {
+                fail("E1: decision \(decision.id) at \(position) behind \(numbered.decision)")
+            }
+            numbered.decision = decision.id
+        }
+    }
+
     /// Notes what a turn says of the members.
     func noteMembers(_ pending: PendingTurn, at position: Int64) {
         guard position > membership.last?.position ?? 0 else { return }

@@ -40,6 +40,8 @@ final class ClusterWorld: @unchecked Sendable {
     var erasing: Set<Int> = []
     /// The members, as those who look on note it.
     var membership: [(position: Int64, isClosed: Bool, names: [[UInt8]])] = []
+    /// The newest position that somebody kept, and the number of the newest decision up to it.
+    var numbered: (position: Int64, decision: Int64) = (0, 0)
     /// The leader that was drained last, and when.
     var drained: (host: Int, at: Int64)?
     /// True once a lost log was begun anew.
@@ -307,6 +309,7 @@ final class ClusterWorld: @unchecked Sendable {
             for row in pending.rows { kept.insert(Array(bytes[row.body])) }
         }
         noteMembers(pending, at: place)
+        noteNumbers(pending, at: place)
         let isReign = landed.entry.kind == .reign
         if isReign, landed.entry.origin.incarnation == process.incarnation {
             checkDrained(process, landed)
