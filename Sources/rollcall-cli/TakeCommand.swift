@@ -7,8 +7,8 @@ struct TakeCommand: ParsableCommand {
         commandName: "take",
         abstract: "Say that you see to an incident, so that nobody is told of it again.",
         discussion: """
-            Until it ends, in an hour unless --for says otherwise, nobody is told again, and nobody \
-            further: no repeat, no escalation, no fallback. Taken again, it is yours. The number of \
+            Until it ends, in an hour unless --for says otherwise, nobody is told again: no \
+            repeat, no escalation, no fallback. Taken again, it is yours. The number of \
             an incident is in `rollcall status --json`, its key in the pager.
             """
     )

@@ -152,7 +152,7 @@ class ErasureTests(RollcallTestCase):
         state = self.done(server, where)
         self.assertEqual(state["rows"], 180)
         self.assertGreater(state["decisions"], 3)
-        self.assertEqual(state["kept"], ["authors and comments of silences"])
+        self.assertEqual(state["kept"], ["names and words of who silences, takes and asks"])
         self.assertEqual(self.traces(), [])
         self.assertEqual(server.scrape()("rollcall_erasures_pending"), 0)
         self.assertNotIn(MARK, server.get("/metrics").text)

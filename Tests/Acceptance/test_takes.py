@@ -147,7 +147,7 @@ class TakeTests(RollcallTestCase):
         self.problem(server.post(f"/v1/incidents/{watchdog}/take", {"by": "kim"}), 409)
         path = f"/v1/incidents/{number}/take"
         for body in (
-                {}, [], {"by": ""}, {"by": 7}, {"by": "x" * 129}, {"by": "a\nb"},
+                {}, [], {"by": ""}, {"by": 7}, {"by": "x" * 129}, {"by": "a\nb"}, {"by": "a\u009bb"},
                 {"by": "kim", "duration": "13h"}, {"by": "kim", "duration": "0s"},
                 {"by": "kim", "duration": "1h", "until": rfc3339(now_ms() + 1000)},
                 {"by": "kim", "until": rfc3339(now_ms() - 1000)},

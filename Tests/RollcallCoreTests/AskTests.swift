@@ -219,6 +219,15 @@ import Testing
         #expect(Self.ask(&stage, by: "42")?.result == .send)
     }
 
+    @Test func `R3: who left the roster asks for nobody`() throws {
+        var stage = try Self.stage()
+        let roster = try ItemScanner.scan(
+            Array(#"[{"responder_id":"41"}]"#.utf8).span, kind: .rosterEntry)
+        let terms = RosterTerms(allowsShrink: true)
+        _ = stage.fold(.roster(roster.items, source: [], terms), at: 10)
+        #expect(Self.ask(&stage, by: "42")?.result == .outsider)
+    }
+
     @Test func `R3: an ask comes out of the journal as it went in`() {
         for call in [AskCall.numbers(7, by: 3), .numbers(7, by: nil), .numbers(-1, by: -1)] {
             let bytes = call.journalBytes(Array("app".utf8))

@@ -91,6 +91,24 @@ import Testing
         #expect(scene.alarm.activeAt == Scene.wall(31) && scene.alarm.startsAt == Scene.wall(36))
     }
 
+    @Test func `R2: who escalates is told in time, again after each firing, and of its end`() {
+        var scene = Scene([.pagerduty, .slack])
+        scene.receivers[1].escalateAfter = .seconds(60)
+        scene.failed(0)
+        scene.run(0...64)
+        #expect(scene.notified == ["5 marked", "5 fired pagerduty"])
+        scene.run(65...65)
+        #expect(scene.notified.last == "65 fired slack")
+        scene.worked(70)
+        scene.run(70...80)
+        #expect(scene.notified.contains("70 resolved slack"))
+        scene.failed(100)
+        scene.run(100...164)
+        #expect(scene.notified.last == "105 fired pagerduty")
+        scene.run(165...165)
+        #expect(scene.notified.last == "165 fired slack")
+    }
+
     @Test func `it is told again each ten minutes, to an alertmanager each minute`() {
         var scene = Scene([.slack, .alertmanager])
         scene.failed(0)

@@ -324,6 +324,57 @@ import Testing
         #expect(stage.engine.brokenInvariants() == [])
     }
 
+    @Test func `R2, D11: who takes one receiver's storm holds another's about the same alerts`()
+        throws
+    {
+        var stage = try NoticeStage(
+            [Self.receiver("pager", .pagerduty), Self.receiver("chat", .slack)], Self.rules)
+        stage.engine.policy.alerts.storm = 2
+        for region in ["a", "b", "c"] { try stage.report(region, in: region, at: 0) }
+        stage.pass(to: 160)
+        stage.take(1, "pager", at: 170)
+        stage.take(2, "chat", at: 170)
+        #expect(Self.take(&stage, 4, at: 200, until: 2000).takeFault == nil)
+        for region in ["d", "e", "f", "g"] { try stage.report(region, in: region, at: 300) }
+        stage.pass(to: 1990)
+        try stage.restore()
+        _ = stage.fold(.start(), at: 1999)
+        stage.pass(to: 1999)
+        let messages = { (stage: NoticeStage) in stage.notified.filter { !$0.contains("not told") }
+        }
+        #expect(
+            messages(stage) == [
+                "150 pager fired NoOnlineResponders#4", "150 chat fired NoOnlineResponders#5",
+            ])
+        #expect(stage.engine.brokenInvariants() == [])
+        stage.pass(to: 2000)
+        #expect(
+            messages(stage).dropFirst(2) == [
+                "2000 pager repeated NoOnlineResponders#4",
+                "2000 chat repeated NoOnlineResponders#5",
+            ])
+    }
+
+    @Test func `R2, D11: a storm of which somebody has a part alone is told again as ever`() throws
+    {
+        var stage = try NoticeStage([Self.receiver("pager", .pagerduty)], Self.rules)
+        stage.engine.policy.alerts.storm = 2
+        for region in ["a", "b", "c"] { try stage.report(region, in: region, at: 0) }
+        stage.pass(to: 160)
+        stage.take(1, "pager", at: 170)
+        Self.take(&stage, 1, at: 200, until: 5000)
+        Self.take(&stage, 2, at: 200, until: 5000)
+        stage.pass(to: 770)
+        #expect(stage.notified.last == "770 pager repeated NoOnlineResponders#4")
+        stage.take(2, "pager", at: 780)
+        Self.take(&stage, 3, at: 800, until: 5000)
+        stage.pass(to: 4999)
+        #expect(stage.notified.last == "770 pager repeated NoOnlineResponders#4")
+        stage.pass(to: 5000)
+        #expect(stage.notified.last == "5000 pager repeated NoOnlineResponders#4")
+        #expect(stage.engine.brokenInvariants() == [])
+    }
+
     // MARK: - What cannot be taken
 
     @Test func `R2: what never was, is over, is past or is the watchdog is not taken`() throws {

@@ -13,6 +13,9 @@ import Testing
             #expect(IncidentKey(text)?.store == 0x00c4_a3e0_f51b_2d97, "\(text)")
             #expect(IncidentKey(text)?.incident == 17, "\(text)")
         }
+        #expect(
+            IncidentKey.text(1, 4, ofStorm: .highOfflineRate)
+                == "rollcall-0000000000000001-HighOfflineRate-4")
         #expect(IncidentKey("17")?.incident == 17)
         #expect(IncidentKey("17")?.store == nil)
     }

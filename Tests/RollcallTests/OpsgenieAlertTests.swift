@@ -97,7 +97,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("202 Accepted", #"{"result":"Request will be processed"}"#, OutboxVerdict.delivered),
+        (
+            "202 Accepted",
+            #"{"result":"Request will be processed","took":0.3,"requestId":"43a29c5c-3dbf"}"#,
+            OutboxVerdict.delivered
+        ),
+        // A proxy's login page, and whatever else says nothing of a request.
+        ("200 OK", "<html>log in</html>", .refused), ("200 OK", "", .refused),
+        ("202 Accepted", #"{"result":"Request will be processed","requestId":""}"#, .refused),
         ("404 Not Found", #"{"message":"Alert not found","took":0.1}"#, .delivered),
         ("404 Not Found", "<html>nothing here</html>", .refused),
         ("422 Unprocessable", #"{"message":"API Key is not valid!"}"#, .refused),

@@ -70,7 +70,7 @@ enum Coverage {
         "a take ends by itself", "a take holds a fallback", "a take holds a repeat",
         "a take holds an escalation", "a take is cut to twelve hours", "a take replaces another",
         "ask: blind", "ask: disabled", "ask: dry_run", "ask: fresh", "ask: no_token",
-        "ask: off_duty", "ask: paused", "ask: rate", "ask: send", "ask: solo", "ask: stranger",
+        "ask: off_duty", "ask: paused", "ask: rate", "ask: send", "ask: solo", "ask: outsider",
         "ask: throttled", "ask: unknown", "asked again and again", "asked for many at once",
         "asked for six times a day",
         "asked within the interval between nudges", "people act in blindness", "take: given back",

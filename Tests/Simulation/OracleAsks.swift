@@ -13,7 +13,7 @@ extension Oracle {
         if ask.by != nil { noteWrite(from: source) }
         guard let index = index(of: Name(ask.responderID)) else { return answer(ask, "unknown") }
         if let by = ask.by, !shareACircle(index, self.index(of: Name(by))) {
-            return answer(ask, "stranger")
+            return answer(ask, "outsider")
         }
         let mode = policy.nudges.mode
         if mode == .disabled { return answer(ask, "disabled") }

@@ -177,7 +177,7 @@ enum StoryDecision: Equatable {
     case take(at: Int64, incident: Int64, answer: String, until: Int64?)
     /// `decision`: `send`, `ask` for one that is sent because somebody asked, `hold`, which has a reason.
     case nudge(at: Int64, responderID: String, decision: String, reason: String?)
-    /// `answer`: `send`, `dry_run`, `stranger`, `disabled`, `unknown`, or why not, behind the
+    /// `answer`: `send`, `dry_run`, `outsider`, `disabled`, `unknown`, or why not, behind the
     /// decision; `until` when that ends by the wall. No replay prints it.
     case ask(at: Int64, responderID: String, answer: String, until: Int64?)
     /// `state`: `right`, `unsure`, `corrected`, `too_far`, `unmeasured`.

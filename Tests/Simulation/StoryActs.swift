@@ -150,7 +150,7 @@ extension World {
 
     // MARK: - Asks
 
-    /// An operator, a member who may share a circle, or a stranger asks for somebody.
+    /// An operator, a member who may share a circle, or an outsider asks for somebody.
     private mutating func ask(for id: String) {
         let id = actDice.chance(40) ? "nobody" : id
         guard actDice.chance(500) else {

@@ -39,7 +39,7 @@ extension StoryDecision {
         case .send: "send"
         case .dryRun: "dry_run"
         case .hold(let reason): "\(reason.word)"
-        case .stranger: "stranger"
+        case .outsider: "outsider"
         case .disabled: "disabled"
         }
     }

@@ -18,7 +18,7 @@ struct RequestFault: Error, Equatable {
         _ value: JSONTree?, _ pointer: String, _ most: Int
     ) throws(RequestFault) -> [UInt8] {
         guard let text = value?.text, (1...most).contains(text.utf8.count),
-            !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
             throw RequestFault(
                 pointer: pointer, detail: "1 to \(most) bytes without control characters expected")

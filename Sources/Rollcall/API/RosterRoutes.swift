@@ -109,7 +109,8 @@ extension Router {
     }
 
     /// The texts that an erasure does not look into.
-    static let keptByErasures = Array("authors and comments of silences".utf8)
+    static let keptByErasures = Array(
+        "names and words of who silences, takes and asks".utf8)
 
     /// Answers with how far an erasure is.
     func showErasure(_ number: Int64, _ answer: @escaping Answer) {

@@ -238,7 +238,7 @@ extension Route {
             """
             `key` is the number that answers call `incident`, or the key that pagers know it by, of a \
             storm too. Until it ends, in an hour unless it says otherwise and in 12 h at most, nobody \
-            is told again, and nobody further (`escalate_after`, `fallback`). Who takes it next takes it \
+            is told again, and nothing escalates (`escalate_after`, `fallback`). Who takes it next takes it \
             over. 409 of one that is over, and of the watchdog, which is none.
             """,
             shared: [.strict, .idempotencyKey], body: "TakeRequest",

@@ -131,7 +131,8 @@ package enum AlertJSON {
 
     /// Returns the key by which pagers know a firing, or a storm.
     static func key(_ incident: Int64, _ view: StateView) -> JSONTree {
-        .text(IncidentKey.text(view.storeNumber, incident))
+        let name = view.engine.alerting.notifications.nameOfStorm(incident)
+        return .text(IncidentKey.text(view.storeNumber, incident, ofStorm: name))
     }
 
     /// Returns who sees to an alert, or to a storm that tells of it, for the longest; null if nobody does.

@@ -6,7 +6,7 @@ import RollcallSupport
 ///
 /// | | |
 /// |---|---|
-/// | 2xx (of Slack with the body `ok`, of ntfy with the message) | delivered |
+/// | 2xx (of Slack with the body `ok`, of ntfy with the message, of Opsgenie with a request's id) | delivered |
 /// | 250 of a mail server to the text | delivered |
 /// | 4xx of a mail server | failed |
 /// | 408, 425, 429, 5xx, no connection, no whole answer | failed |
@@ -38,7 +38,7 @@ enum AttemptVerdicts {
                 .refused, status: status,
                 error: error(
                     place, status,
-                    "its answer is not \(address.kind == .slack ? "ok" : "that of ntfy")"
+                    "its answer is not \(address.kind == .slack ? "ok" : "that of \(address.kind.word)")"
                         + (words.isEmpty ? "" : ": \(words)")))
         }
         return AttemptResult(
@@ -67,7 +67,7 @@ enum AttemptVerdicts {
 
     /// True of kinds whose answer says in its body that they took it.
     private static func saysItself(_ kind: ReceiverKind) -> Bool {
-        kind == .slack || kind == .ntfy
+        kind == .slack || kind == .ntfy || kind == .opsgenie
     }
 
     private static func isTaken(
@@ -77,6 +77,9 @@ enum AttemptVerdicts {
         case .slack: words == "ok"
         case .ntfy:
             (try? JSONDecoder().decode(Published.self, from: Data(answer.body)))?.event == "message"
+        case .opsgenie:
+            (try? JSONDecoder().decode(Accepted.self, from: Data(answer.body)))?.requestId
+                .isEmpty == false
         default: true
         }
     }
@@ -191,6 +194,11 @@ enum AttemptVerdicts {
     /// `{"id": …, "event": "message", …}`: ntfy answers with the message as it keeps it.
     private struct Published: Decodable {
         var event: String
+    }
+
+    /// `{"result": …, "requestId": "…"}`: Opsgenie takes a request under an id.
+    private struct Accepted: Decodable {
+        var requestId: String
     }
 
     /// `text` without what must not be shown: some servers repeat what they were sent.

@@ -14,9 +14,11 @@ package struct IncidentKey: Equatable, Sendable {
         "\(head)\(NotificationPayload.hexadecimal(store))-\(word)"
     }
 
-    /// Returns the key of a firing.
-    package static func text(_ store: UInt64, _ incident: Int64) -> String {
-        text(store, "\(incident)")
+    /// Returns the key of a firing, or of a storm of alerts of a name.
+    package static func text(
+        _ store: UInt64, _ incident: Int64, ofStorm name: AlertName? = nil
+    ) -> String {
+        text(store, name.map { "\($0.word)-\(incident)" } ?? "\(incident)")
     }
 
     /// Reads a key as a pager has it, of a firing (`rollcall-STORE-7`), of one that a fallback was given

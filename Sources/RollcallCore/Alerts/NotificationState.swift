@@ -144,6 +144,11 @@ package struct NotificationState: Sendable {
         takes.all[incident].flatMap { $0.ends > now ? $0 : nil }
     }
 
+    /// Returns the name of the alerts that a storm of this number tells of; nil if there is none.
+    package func nameOfStorm(_ episode: Int64) -> AlertName? {
+        storms.storms.first { $0.episode == episode }?.queue.name
+    }
+
     /// Returns how many incidents somebody sees to at `now`.
     package func takesCount(at now: RunningTime) -> Int {
         takes.all.values.count { $0.ends > now }

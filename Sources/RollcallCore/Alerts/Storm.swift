@@ -42,6 +42,9 @@ extension StormState {
         var notices: [Int64] = []
         /// The number of its first message, as long as it is not known to be taken; else 0.
         var trigger: Int64 = 0
+        /// The instant until which somebody sees to it, or to all of its members. It follows from the
+        /// takes (R2).
+        var heldUntil = RunningTime.distantPast
 
         /// True if it has grown so much that it is told again.
         var isDoubled: Bool { members.count >= 2 * notifiedCount }

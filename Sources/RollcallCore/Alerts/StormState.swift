@@ -205,6 +205,12 @@ package struct StormState: Equatable, Sendable {
             queue: storms[place].queue, incidents: [episode], isStorm: true, addresses: addresses)
     }
 
+    /// Somebody sees to a storm until an instant.
+    mutating func hold(_ episode: Int64, until: RunningTime) {
+        guard let place = place(episode) else { return }
+        storms[place].heldUntil = until
+    }
+
     /// A storm has no members any more.
     mutating func empty(_ episode: Int64) {
         guard let place = place(episode) else { return }

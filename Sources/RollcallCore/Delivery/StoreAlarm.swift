@@ -107,9 +107,10 @@ package struct StoreAlarm: Equatable, Sendable {
     package private(set) var activeAt = Timestamp.distantPast
     /// The instant at which it fired, as those see it who were not notified yet that it was over.
     package private(set) var startsAt = Timestamp.distantPast
-    /// The instant at which it fired last, which tells messages of one firing from those of
-    /// another.
+    /// The instant at which it fired last, which tells messages of one firing from another's.
     private var firedAt = Timestamp.distantPast
+    /// Since when it fires, as far as somebody was to be told; nil while it does not.
+    private var firingSince: RunningTime?
     /// The instant at which it was over.
     package private(set) var endsAt = Timestamp.distantPast
     /// True if the mark is left, or was tried to be.
@@ -233,11 +234,15 @@ package struct StoreAlarm: Equatable, Sendable {
             queues[key] = nil
         }
         var sendings: [Sending] = []
+        firingSince = state == .firing ? firingSince ?? now : nil
         switch state {
         case .fine, .failing: break
         case .firing:
             guard !isMuted, isMarked else { break }
             for (key, receiver) in wanted {
+                // Nobody can take what no store holds: who escalates is told in time (R2).
+                let escalates = (firingSince ?? now) + receiver.escalateAfter
+                guard queues[key] != nil || escalates <= now else { continue }
                 var queue = queues[key] ?? Queue(kind: receiver.kind, next: now)
                 if queue.busy == nil, ready(queue) <= now {
                     let kind = queue.notifiedAt == nil ? Notice.Kind.fired : .repeated

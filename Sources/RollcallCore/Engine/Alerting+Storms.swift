@@ -10,9 +10,7 @@ extension Alerting {
             }
             next = min(
                 next,
-                max(
-                    storm.notifiedAt + receiver.repeatInterval,
-                    notifications.takes.heldUntil(storm.episode)))
+                max(storm.notifiedAt + receiver.repeatInterval, storm.heldUntil))
         }
         return next
     }
@@ -98,6 +96,8 @@ extension Alerting {
         guard notifications.storms.isDirty || nextStorm(context.receivers) <= context.clock.now
         else { return [] }
         defer { notifications.storms.isDirty = false }
+        // Some may have joined or left.
+        if !notifications.takes.isEmpty { holdStorms() }
         var stormNotifications: [StormNotification] = []
         for storm in notifications.storms.storms {
             guard let (receiver, place) = receiver(of: storm.queue, context.receivers) else {
@@ -119,9 +119,8 @@ extension Alerting {
                 continue
             }
             let isFirst = storm.notifiedCount == 0
-            let isHeld = notifications.takes.heldUntil(storm.episode) > context.clock.now
             let isAgain =
-                !isHeld
+                storm.heldUntil <= context.clock.now
                 && (storm.isDoubled
                     || storm.notifiedAt + receiver.repeatInterval <= context.clock.now)
             guard isFirst || storm.notices.isEmpty && isAgain else { continue }

@@ -16,6 +16,7 @@ extension Alerting {
         receipt.taken = incident
         receipt.accepted = 1
         for key in keys { hold(key, context) }
+        holdStorms()
         // What a storm did not tell meanwhile it tells now.
         if case .end = change { notifications.storms.isDirty = true }
     }
@@ -56,6 +57,20 @@ extension Alerting {
         board.note(key, alert, repeatAt: alert.nextNotification(context.receivers))
     }
 
+    /// Storms know until when somebody sees to them, or to all of their members: of several receivers each
+    /// has a storm of its own about the same alerts.
+    mutating func holdStorms() {
+        for storm in notifications.storms.storms {
+            var members = storm.members.isEmpty ? RunningTime.distantPast : .distantFuture
+            for single in storm.members.values {
+                members = min(members, board[single.key]?.heldUntil ?? .distantPast)
+            }
+            notifications.storms.hold(
+                storm.episode,
+                until: max(notifications.takes.heldUntil(storm.episode), members))
+        }
+    }
+
     /// Returns the instant until which somebody sees to an alert that fires, or to a storm that tells of
     /// it; the distant past if nobody does.
     func heldUntil(_ alert: Alert) -> RunningTime {
@@ -74,5 +89,6 @@ extension Alerting {
             alert.heldUntil = heldUntil(alert)
             board.note(key, alert)
         }
+        holdStorms()
     }
 }

@@ -72,9 +72,10 @@ extension People {
             roster.number(of: id) ?? -1, by: asker.map { roster.number(of: $0) ?? -1 })
     }
 
-    /// True if two people are in one circle, and not one and the same.
+    /// True if somebody is in a circle of another who asks for them, is another, and did not leave the
+    /// roster.
     func share(aCircle number: Int, _ other: Int) -> Bool {
-        guard number != other, knows(other) else { return false }
+        guard number != other, knows(other), !roster[other].isRetired else { return false }
         let own = circleNumbers(of: roster[number].circles)
         return circleNumbers(of: roster[other].circles).contains { own.contains($0) }
     }
