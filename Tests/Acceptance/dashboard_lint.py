@@ -28,7 +28,8 @@ DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 # Panels about now: a value that stays after its series ended would be a lie.
 NOW = ("stat", "table")
 BY_REGION = {
-    "rollcall_responders", "rollcall_responders_flapping", "rollcall_dark_seconds_total"}
+    "rollcall_responders", "rollcall_responders_flapping", "rollcall_responders_missed",
+    "rollcall_dark_seconds_total"}
 RULES = {}
 
 

@@ -21,8 +21,8 @@ RULES = "rollcall.rules.yml"
 PACKAGES = {"promtool": "prometheus", "amtool": "prometheus-alertmanager"}
 # Alerts that Rollcall decides by itself (Contract/Alerts, A2 to A5); those of the rules file may be more.
 OWN = {
-    "HighOfflineRate", "NoOnlineResponders", "ResponderFlapping", "TelemetryFeedDown",
-    "RollcallStateLost", "RollcallStoreFailing", "RollcallOverloaded", "RollcallUnsteady",
+    "HighOfflineRate", "NoOnlineResponders", "ResponderFlapping", "ResponderOffline",
+    "TelemetryFeedDown", "RollcallStateLost", "RollcallStoreFailing", "RollcallOverloaded", "RollcallUnsteady",
     "Watchdog"}
 
 

@@ -29,6 +29,8 @@ LEFT_OUT = {
     "responders_by_status": "the same people by region are rollcall_responders",
     "rollcall_state_lost_timestamp_seconds":
         "RollcallStateLost fires by it, and alerts are annotations of every dashboard",
+    "rollcall_responders_missed":
+        "those OFFLINE are rollcall_responders; ResponderOffline fires by it, and nobody has it on",
     "rollcall_names": "whoever reaches a limit shows in rollcall_item_problems_total",
     "rollcall_source_lag_seconds": "the log, /v1/status and the page say it in a sentence",
     "rollcall_source_skew_seconds": "the log, /v1/status and the page say it in a sentence",

@@ -2,7 +2,7 @@ import RollcallCore
 
 extension AlertRules {
     /// The alerts in the words of a timeline's `policy`.
-    static let names: [Substring] = ["rate", "flapping", "noonline", "feed"]
+    static let names: [Substring] = ["rate", "flapping", "offline", "noonline", "feed"]
 
     /// Sets what `words` name of an alert: `above=0.5,by=region,for=0s,keep=60s,changes=2,off`.
     mutating func set(_ name: Substring, _ words: Substring) throws {
@@ -17,6 +17,11 @@ extension AlertRules {
             case ("flapping", "changes"): flappingChanges = Int(value) ?? 0
             case ("flapping", "window"): flappingWindow = Milliseconds(try Script.span(value))
             case ("flapping", "clear_below"): flappingClearBelow = Int(value) ?? 0
+            case ("offline", "on"): responderOffline.isEnabled = true
+            case ("offline", "duty"):
+                offlineDuties = DutyState.allCases.filter { "\($0.word)" == value }
+            case ("offline", "regions"):
+                offlineRegions = value.split(separator: "+").map { Array($0.utf8) }
             default: try set(name, parts[0], value)
             }
         }
@@ -27,6 +32,7 @@ extension AlertRules {
         switch name {
         case "rate": rule = highOfflineRate
         case "flapping": rule = responderFlapping
+        case "offline": rule = responderOffline
         case "noonline": rule = noOnlineResponders
         default: rule = telemetryFeedDown
         }
@@ -39,6 +45,7 @@ extension AlertRules {
         switch name {
         case "rate": highOfflineRate = rule
         case "flapping": responderFlapping = rule
+        case "offline": responderOffline = rule
         case "noonline": noOnlineResponders = rule
         default: telemetryFeedDown = rule
         }

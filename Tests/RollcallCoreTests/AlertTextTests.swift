@@ -54,6 +54,7 @@ import Testing
         (AlertName.highOfflineRate, "3 regions: 6 of 41 offline"),
         (.noOnlineResponders, "3 regions: nobody online, 6 of 41 out of contact"),
         (.responderFlapping, "3 regions: 6 responders keep dropping out"),
+        (.responderOffline, "3 regions: 6 of 41 OFFLINE"),
         (.telemetryFeedDown, "3 backends stopped beating"),
     ])
     func `D11: one message of many says how many there are`(name: AlertName, summary: String) {

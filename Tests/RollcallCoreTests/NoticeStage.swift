@@ -69,7 +69,7 @@ struct NoticeStage {
                     "\(member.name.word)#\(member.incident)" + Self.subject(member)
                         + (member.fallback.map { " for \(Self.text($0.receiver))" } ?? "")
                 }
-                summaries += notice.members.map { AlertText($0) { _ in nil }.summary }
+                summaries += notice.members.map { AlertText($0, name: id).summary }
                 notified.append(
                     "\(second(at)) \(Self.text(notice.receiver)) \(notice.kind.word) "
                         + members.joined(separator: " "))
@@ -83,6 +83,12 @@ struct NoticeStage {
             default: break
             }
         }
+    }
+
+    /// Somebody's id; nil if they are erased.
+    private func id(_ number: Int) -> [UInt8]? {
+        let id = Array(engine.roster.id(number))
+        return id.isEmpty ? nil : id
     }
 
     private func second(_ at: Timestamp) -> Int64 {

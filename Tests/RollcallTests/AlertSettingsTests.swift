@@ -84,6 +84,18 @@ import Testing
                 "TelemetryFeedDown.severity must be one of critical, warning, info, none (page)"
             ),
             (
+                "ResponderOffline: {duty_states: []}",
+                "ResponderOffline.duty_states must hold some of ON_DUTY, ON_MISSION, each once"
+            ),
+            (
+                "ResponderOffline: {duty_states: [ON_DUTY, OFF_DUTY]}",
+                "ResponderOffline.duty_states must hold some of ON_DUTY, ON_MISSION, each once"
+            ),
+            (
+                "ResponderOffline: {duty_states: ON_DUTY}",
+                "ResponderOffline.duty_states must be a list"
+            ),
+            (
                 "ResponderFlapping: {changes: 2}",
                 "ResponderFlapping.clear_below must be less than changes (2 >= 2)"
             ),
@@ -167,6 +179,8 @@ import Testing
                 alerts:
                   HighOfflineRate: {above: 0.075, by: region, min_active: 5, min_offline: 2}
                   ResponderFlapping: {enabled: false}
+                  ResponderOffline:
+                    {enabled: true, for: 30s, duty_states: [ON_MISSION], regions: [north, west]}
                   TelemetryFeedDown: {for: 10s}
                 coverage: {regions: [north]}
                 """)
@@ -175,6 +189,8 @@ import Testing
                 "HighOfflineRate (warning) fires after 60 s when more than 7.5 % of a region's "
                     + "people who are expected (at least 5 of them), and at least 2, are OFFLINE.",
                 "ResponderFlapping is switched off.",
+                "ResponderOffline (info) fires after 30 s when somebody ON_MISSION of north or west is "
+                    + "OFFLINE.",
                 "NoOnlineResponders (critical) fires after 60 s when nobody of those expected in a "
                     + "region is ONLINE, or nobody is expected where somebody always must be; it "
                     + "ends once that was not so for 120 s.",

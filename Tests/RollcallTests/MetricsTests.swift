@@ -358,7 +358,7 @@ private let expectedPage = #"""
     …{alertname="HighOfflineRate",severity="warning",alertstate…} pending 1, firing 0
     …{alertname="NoOnlineResponders",severity="critical",alertstate…} pending 2, firing 1
     …{alertname="ResponderFlapping",severity="warning",alertstate…} pending 0, firing 0
-    … 6 more like it
+    … 7 more like it
     # TYPE rollcall_silences_active gauge
     # HELP rollcall_silences_active Silences in force.
     … 0
@@ -375,6 +375,10 @@ private let expectedPage = #"""
     # TYPE rollcall_responders_flapping gauge
     # HELP rollcall_responders_flapping Responders that change between ONLINE and OFFLINE too often, \#
     by region.
+    …{region…} default 0, Köln \"Süd\" \\ 1\nWest 0, other 0
+    # TYPE rollcall_responders_missed gauge
+    # HELP rollcall_responders_missed Responders that ResponderOffline counts, by region; 0 while it is \#
+    switched off.
     …{region…} default 0, Köln \"Süd\" \\ 1\nWest 0, other 0
     # TYPE rollcall_nudges counter
     # HELP rollcall_nudges Decisions about people whose location was too old, by why.

@@ -79,6 +79,9 @@ import Testing
             rules.flappingChanges = 2 + next(99)
             rules.flappingWindow = span(1000, 86_400_000)
             rules.flappingClearBelow = 1 + next(rules.flappingChanges - 1)
+            rule(&rules.responderOffline)
+            rules.offlineDuties = [[.onDuty, .onMission], [.onDuty], [.onMission]][next(3)]
+            rules.offlineRegions = (0..<next(4)).map { _ in text(128) }
             rule(&rules.noOnlineResponders)
             rule(&rules.telemetryFeedDown)
             rules.namesMax = next(101)

@@ -57,10 +57,11 @@ import Testing
     private static var strangeAlerts: AlertRules {
         var alerts = AlertRules()
         let paths: [WritableKeyPath<AlertRules, AlertRules.Rule>] = [
-            \.highOfflineRate, \.responderFlapping, \.noOnlineResponders, \.telemetryFeedDown,
+            \.highOfflineRate, \.responderFlapping, \.responderOffline, \.noOnlineResponders,
+            \.telemetryFeedDown,
         ]
         for path in paths {
-            alerts[keyPath: path].isEnabled = false
+            alerts[keyPath: path].isEnabled = path == \.responderOffline
             alerts[keyPath: path].pendingFor = Milliseconds(1)
             alerts[keyPath: path].keepFiringFor = .seconds(3600)
             alerts[keyPath: path].severity = .none
@@ -76,6 +77,8 @@ import Testing
         alerts.flappingChanges = 100
         alerts.flappingWindow = .seconds(86_400)
         alerts.flappingClearBelow = 99
+        alerts.offlineDuties = [.onMission]
+        alerts.offlineRegions = ["north", "Köln \"Süd\"\n#"].map { Array($0.utf8) }
         alerts.namesMax = 100
         alerts.storm = 7
         return alerts
@@ -227,6 +230,7 @@ import Testing
                     + "are expected are OFFLINE.",
                 "ResponderFlapping (warning) fires at once when somebody went 4 times between "
                     + "ONLINE and OFFLINE within 15 m, and until it is fewer than 2 times.",
+                "ResponderOffline is switched off.",
                 "NoOnlineResponders (critical) fires after 60 s when nobody of those expected in a "
                     + "region is ONLINE, or nobody is expected where somebody always must be; it "
                     + "ends once that was not so for 120 s.",

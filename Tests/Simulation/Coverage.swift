@@ -36,6 +36,7 @@ enum Coverage {
         "NoOnlineResponders of a region unstaffed resolved",
         "ResponderFlapping of a region firing", "ResponderFlapping of a region inactive",
         "ResponderFlapping of a region pending", "ResponderFlapping of a region resolved",
+        "ResponderOffline of a region firing", "ResponderOffline of a region resolved",
         "TelemetryFeedDown firing", "TelemetryFeedDown inactive",
         "TelemetryFeedDown of a source firing", "TelemetryFeedDown of a source inactive",
         "TelemetryFeedDown of a source pending",
@@ -63,7 +64,7 @@ enum Coverage {
         "a silence begins", "a silence is ended", "another region says more",
         "not told because blind", "not told because inhibited", "not told because silence",
         "receivers changed", "told a fallback", "told fired", "told of several at once",
-        "told repeated", "told resolved",
+        "told repeated", "told resolved", "told who left and who is back",
     ]
 
     private static let actSituations = [

@@ -42,7 +42,10 @@ extension Oracle {
     /// Source: F1, F9, L12, B4.
     mutating func evaluateAlerts() {
         if !isBlind {
-            for index in everybody.indices { evaluateFlapping(of: index) }
+            for index in everybody.indices {
+                evaluateFlapping(of: index)
+                followMissed(index)
+            }
         }
         let trueOnes = isBlind ? feedAlerts() : feedAlerts().merging(peopleAlerts()) { $1 }
         for id in Set(alerts.keys).union(trueOnes.keys).sorted() where id.isOfFeed || !isBlind {
@@ -119,6 +122,7 @@ extension Oracle {
                 instants.append(observed(change) + policy.alerts.window + offset)
             }
             if let since = unheardSince(index) { instants.append(since + offset) }
+            if let from = missedFrom(index) { instants.append(from + offset) }
         }
         return instants
     }
@@ -165,6 +169,8 @@ extension Oracle {
             if policy.alerts.isByRegion { trueOnes[id("HighOfflineRate")] = offlineRate(there) }
             let flapping = there.count { everybody[$0].isFlapping }
             if flapping > 0 { trueOnes[id("ResponderFlapping")] = "\(flapping)" }
+            let missed = there.count { everybody[$0].missedIn == region }
+            if missed > 0 { trueOnes[id("ResponderOffline")] = "\(missed)" }
             trueOnes[id("NoOnlineResponders")] = silence(there)
         }
         return trueOnes

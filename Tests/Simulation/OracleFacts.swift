@@ -26,6 +26,7 @@ extension Oracle {
         learnPlatform(item.platform, mention, of: index)
         learnToken(item.pushToken, of: index)
         reconsider(index, before: old)
+        followMissed(index)
         lookAtNudges(about: index)
     }
 
@@ -54,6 +55,7 @@ extension Oracle {
         for index in everybody.indices where !named.contains(everybody[index].name) {
             if everybody[index].retiredAt == nil { everybody[index].retiredAt = now }
             reconsider(index)
+            followMissed(index)
             lookAtNudges(about: index)
         }
     }

@@ -6,7 +6,7 @@ extension Oracle {
         case .batch(let items):
             noteWrite(from: line.source)
             let taken = items.map { item in
-                defer { lookAtNudges(about: index(of: Name(item.responderID))) }
+                defer { lookAfterChange(of: item.responderID) }
                 return takeBatch(item)
             }
             guard taken.contains(true) else { return }
@@ -16,7 +16,7 @@ extension Oracle {
             noteWrite(from: line.source)
             for item in items {
                 takeTransition(item)
-                lookAtNudges(about: index(of: Name(item.responderID)))
+                lookAfterChange(of: item.responderID)
             }
         case .responder(let items):
             noteWrite(from: line.source)
@@ -35,6 +35,7 @@ extension Oracle {
         case .policy(let policy):
             let areEvaluated = policy.nudges != self.policy.nudges
             takePolicy(policy)
+            for index in everybody.indices { followMissed(index) }
             lookAtAllNudges(areEvaluated: areEvaluated)
         case .start: start()
         case .silence(let silence): begin(silence)
@@ -49,6 +50,13 @@ extension Oracle {
             tell(clocks.take(step: step, at: now))
             freezeNudges(step: step)
         }
+    }
+
+    /// What an item has changed about a person may be news of others' kinds.
+    private mutating func lookAfterChange(of responderID: String) {
+        let index = index(of: Name(responderID))
+        if let index { followMissed(index) }
+        lookAtNudges(about: index)
     }
 
     /// Counts refused writes towards overload. Source: B1.

@@ -15,6 +15,15 @@ extension Oracle {
         var openSince: [String: Instant] = [:]
         /// For whom each fallback was told.
         var fallbackOf: [String: String] = [:]
+        /// How many left and came back since it fires, and how many each receiver knows of. Source: R1.
+        var changes = 0
+        var changesKnown: [String: Int] = [:]
+
+        /// How long after it was told a receiver is told again.
+        func interval(of receiver: StoryReceiver) -> Span {
+            changes == changesKnown[receiver.name]
+                ? receiver.repeatInterval : min(receiver.repeatInterval, 30_000)
+        }
     }
 
     /// A silence in force. Source: A7.
@@ -46,6 +55,7 @@ extension Oracle {
             labels["severity"] = "critical"
         }
         if id.name == "RollcallOverloaded" { labels["severity"] = "critical" }
+        if id.name == "ResponderOffline" { labels["severity"] = "info" }
         // One source is missed less than all of them.
         if id.label == "source" { labels["severity"] = "warning" }
         if let label = id.label { labels[label] = id.value.text }
@@ -67,7 +77,7 @@ extension Oracle {
     func noticeInstants() -> [Instant] {
         let repeats = tellings.values.flatMap { telling in
             policy.receivers.compactMap { receiver in
-                telling.notifiedAt[receiver.name].map { $0 + receiver.repeatInterval }
+                telling.notifiedAt[receiver.name].map { $0 + telling.interval(of: receiver) }
             }
         }
         let fallbacks = tellings.values.flatMap { telling in
@@ -127,7 +137,7 @@ extension Oracle {
         for receiver in policy.receivers where !receiver.isPager {
             for (id, telling) in tellings where id.isPrinted && !isTaken(telling) {
                 guard let notifiedAt = telling.notifiedAt[receiver.name],
-                    now - notifiedAt >= receiver.repeatInterval,
+                    now - notifiedAt >= telling.interval(of: receiver),
                     receiver.matchers.allSatisfy({ $0.fits(telling.labels) }),
                     muteReason(id, telling) == nil
                 else { continue }
@@ -146,7 +156,9 @@ extension Oracle {
         else { return }
         let notifiedAt = telling.notifiedAt[receiver.name]
         let isWithOthers = repeats[receiver.name]?.contains(id.name) ?? false
-        if let notifiedAt, now - notifiedAt < receiver.repeatInterval, !isWithOthers { return }
+        if let notifiedAt, now - notifiedAt < telling.interval(of: receiver), !isWithOthers {
+            return
+        }
         guard !isHeld(telling, receiver, isTold: notifiedAt != nil) else {
             if notifiedAt == nil { tellings[id]?.reasons[receiver.name] = nil }
             return
@@ -162,6 +174,10 @@ extension Oracle {
             telling.notifiedAt[receiver.name] = now
             telling.reasons[receiver.name] = nil
             if reason == nil {
+                if let known = telling.changesKnown[receiver.name], known != telling.changes {
+                    marks.insert("told who left and who is back")
+                }
+                telling.changesKnown[receiver.name] = telling.changes
                 add(
                     id, telling.incident, notifiedAt == nil ? "fired" : "repeated", receiver,
                     &groups)
@@ -207,6 +223,7 @@ extension Oracle {
         telling.reasons[fallback.name] = nil
         telling.notifiedAt[fallback.name] = now
         telling.fallbackOf[fallback.name] = waiting[first].name
+        telling.changesKnown[fallback.name] = telling.changes
         add(id, telling.incident, "fired", fallback, &groups)
         marks.insert("told a fallback")
     }
@@ -228,7 +245,7 @@ extension Oracle {
     /// blindness. Source: A6, A7, B4, F11.
     private mutating func muteReason(_ id: AlertID, _ telling: Telling) -> String? {
         var by: AlertID?
-        if id.name == "HighOfflineRate", id.label == "region" {
+        if ["HighOfflineRate", "ResponderOffline"].contains(id.name), id.label == "region" {
             by = AlertID(name: "NoOnlineResponders", label: "region", value: id.value)
             let others = tellings.keys.contains {
                 $0.name == "NoOnlineResponders" && $0.value != id.value

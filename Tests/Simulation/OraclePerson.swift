@@ -157,6 +157,8 @@ extension Oracle {
         var changes: [Instant] = []
         /// From enough changes on until there are too few. Source: F28.
         var isFlapping = false
+        /// The region in which ResponderOffline counts them. Source: R1.
+        var missedIn: String?
 
         /// The gap that is open. Source: C1.
         var gap: Gap?

@@ -6,6 +6,7 @@ extension Oracle {
             everybody[index].isPaused = false
             everybody[index].pausedUntil = nil
             reconsider(index)
+            followMissed(index)
             lookAtNudges(about: index)
         }
     }
@@ -23,6 +24,7 @@ extension Oracle {
                 change(index, to: .degraded, by: .deadline)
             }
             if isAbsent { change(index, to: .offline, by: .deadline) }
+            followMissed(index)
         }
     }
 
@@ -35,6 +37,7 @@ extension Oracle {
             }
             everybody[index].isForgotten = true
             expectNoMore(index, by: .deadline)
+            followMissed(index)
             lookAtNudges(about: index)
         }
     }

@@ -22,6 +22,14 @@ struct StoryAlerts: Equatable {
     var window: Int64 = 900_000
     var clearBelow = 2
 
+    /// Its people wait each by themselves: `offlineFor`, not `pendingFor`.
+    var responderOffline = Rule(isEnabled: false, pendingFor: 0, keepFiringFor: 0)
+    /// Milliseconds.
+    var offlineFor: Int64 = 0
+    var offlineDuties = ["ON_DUTY", "ON_MISSION"]
+    /// None for all.
+    var offlineRegions: [String] = []
+
     var noOnlineResponders = Rule(pendingFor: 60_000, keepFiringFor: 120_000)
     var telemetryFeedDown = Rule(pendingFor: 0, keepFiringFor: 0)
 
@@ -31,6 +39,7 @@ struct StoryAlerts: Equatable {
         case "HighOfflineRate": highOfflineRate
         case "NoOnlineResponders": noOnlineResponders
         case "ResponderFlapping": responderFlapping
+        case "ResponderOffline": responderOffline
         case "TelemetryFeedDown": telemetryFeedDown
         default: Rule(pendingFor: 0, keepFiringFor: 0)
         }
@@ -50,8 +59,20 @@ struct StoryAlerts: Equatable {
                     "\"changes\":\(changes)", JSON.member("window", "\(window)ms"),
                     "\"clear_below\":\(clearBelow)",
                 ]),
+            "\"ResponderOffline\":" + offlineJSON,
             "\"NoOnlineResponders\":" + noOnlineResponders.json([]),
             "\"TelemetryFeedDown\":" + telemetryFeedDown.json([]),
+        ])
+    }
+
+    private var offlineJSON: String {
+        var rule = responderOffline
+        rule.pendingFor = offlineFor
+        func list(_ words: [String]) -> String {
+            "[" + words.map { "\"\($0)\"" }.joined(separator: ",") + "]"
+        }
+        return rule.json([
+            "\"duty_states\":" + list(offlineDuties), "\"regions\":" + list(offlineRegions),
         ])
     }
 
@@ -79,15 +100,32 @@ struct StoryAlerts: Equatable {
             clearBelow = Int(dice.number(1...Int64(changes) - 1))
             let offline = dice.pick([policy.onDuty, policy.onMission]).offlineAfter
             window = dice.pick([offline, offline * 3, offline * 6, offline * 20, 60_000, 900_000])
+            drawOffline(policy)
         case 2: noOnlineResponders = .drawn(&dice, policy)
         default: telemetryFeedDown = .drawn(&dice, policy)
         }
+    }
+
+    /// Draws from a number of its own: everything else stays as it is without it.
+    private mutating func drawOffline(_ policy: StoryPolicy) {
+        let seed = window &* 31 &+ Int64(changes) &* 7 &+ Int64(clearBelow) &+ above
+        var dice = Dice(seed: UInt64(bitPattern: seed &+ responderFlapping.pendingFor))
+        responderOffline = .drawn(&dice, policy)
+        offlineFor = dice.chance(500) ? 0 : responderOffline.pendingFor
+        responderOffline.pendingFor = 0
+        responderOffline.isEnabled = dice.chance(600)
+        offlineDuties = dice.pick([
+            ["ON_DUTY", "ON_MISSION"], ["ON_DUTY", "ON_MISSION"], ["ON_DUTY"], ["ON_MISSION"],
+        ])
+        offlineRegions = dice.pick([[], [], ["north"], ["default", "north", "south"]])
     }
 
     /// Lengths become whole seconds, so that ties abound.
     mutating func roundToSeconds() {
         highOfflineRate.roundToSeconds()
         responderFlapping.roundToSeconds()
+        responderOffline.roundToSeconds()
+        offlineFor = offlineFor / 1000 * 1000
         noOnlineResponders.roundToSeconds()
         telemetryFeedDown.roundToSeconds()
         window = max(1000, window / 1000 * 1000)

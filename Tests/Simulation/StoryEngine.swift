@@ -354,6 +354,12 @@ extension AlertRules {
         }
         take(story.highOfflineRate, &highOfflineRate)
         take(story.responderFlapping, &responderFlapping)
+        take(story.responderOffline, &responderOffline)
+        responderOffline.pendingFor = Milliseconds(story.offlineFor)
+        offlineDuties = [DutyState.onDuty, .onMission].filter {
+            story.offlineDuties.contains("\($0.word)")
+        }
+        offlineRegions = story.offlineRegions.map { Array($0.utf8) }
         take(story.noOnlineResponders, &noOnlineResponders)
         take(story.telemetryFeedDown, &telemetryFeedDown)
         offlineAbove = story.above

@@ -377,8 +377,9 @@ struct AlertHistory {
         switch report.key.name {
         case .highOfflineRate: .number(Double(report.facts.limit) / 10_000)
         case .responderFlapping: .integer(report.facts.limit)
-        case .noOnlineResponders, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
-            .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
+        case .noOnlineResponders, .responderOffline, .rollcallDrill, .rollcallOverloaded,
+            .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown,
+            .watchdog:
             nil
         }
     }

@@ -82,7 +82,7 @@ package enum AlertJSON {
         var member = NoticeMember()
         member.name = key.name
         member.labels = labels
-        member.facts = alert.facts
+        member.facts = alert.presentFacts
         member.facts.stats = alert.stats
         member.startsAt = alert.startsAt
         let roster = engine.roster

@@ -44,7 +44,9 @@ package struct NotificationPayload: Sendable {
             kind = .repeated
             members = firing + ended
         }
-        for person in (members + context).flatMap(\.facts.people) { names[person] = name(person) }
+        for person in (members + context).flatMap(\.facts.everybody) {
+            names[person] = name(person)
+        }
         for member in members + context where member.fallback != nil {
             errors[member.incident] = error(member)
         }

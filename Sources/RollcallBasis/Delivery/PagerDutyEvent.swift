@@ -53,7 +53,8 @@ enum PagerDutyEvent {
     /// The part of us that speaks.
     private static func component(_ alertname: String) -> String {
         switch alertname {
-        case "HighOfflineRate", "NoOnlineResponders", "ResponderFlapping": "liveness"
+        case "HighOfflineRate", "NoOnlineResponders", "ResponderFlapping", "ResponderOffline":
+            "liveness"
         case "TelemetryFeedDown": "feed"
         case "RollcallStateLost", "RollcallStoreFailing": "store"
         default: "rollcall"

@@ -20,6 +20,7 @@ extension Configuration {
                 "somebody went \(rules.flappingChanges) times between ONLINE and OFFLINE within "
                     + "\(Self.words(rules.flappingWindow)), and until it is fewer than "
                     + "\(rules.flappingClearBelow) times"),
+            offlineWords,
             Self.words(
                 "NoOnlineResponders", rules.noOnlineResponders,
                 "nobody of those expected in a region is ONLINE"
@@ -29,6 +30,18 @@ extension Configuration {
                 "TelemetryFeedDown", rules.telemetryFeedDown,
                 "a source that beats is missing, or the whole feed is"),
         ]
+    }
+
+    /// Each person waits for themselves.
+    private var offlineWords: String {
+        let rules = policy.alerts
+        let people =
+            rules.offlineDuties == [.onDuty, .onMission]
+            ? "somebody" : "somebody \(rules.offlineDuties.map { "\($0.word)" }.joined())"
+        let names = rules.offlineRegions.map { String(decoding: $0, as: UTF8.self) }
+        let place = names.isEmpty ? "a region" : names.joined(separator: " or ")
+        return Self.words(
+            "ResponderOffline", rules.responderOffline, "\(people) of \(place) is OFFLINE")
     }
 
     private static func words(

@@ -35,6 +35,9 @@ private struct AlertShape {
         if rules.responderFlapping.isEnabled {
             shapes.append(AlertShape(.responderFlapping, rules, varying: "region"))
         }
+        if rules.responderOffline.isEnabled {
+            shapes.append(AlertShape(.responderOffline, rules, varying: "region"))
+        }
         if rules.telemetryFeedDown.isEnabled {
             shapes += [
                 AlertShape(.telemetryFeedDown, rules),

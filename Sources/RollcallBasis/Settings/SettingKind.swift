@@ -63,6 +63,32 @@ extension SettingKind where Value: Equatable & Sendable {
     }
 }
 
+extension SettingKind {
+    /// A list of some words, one at least, each with what it means; only the file can give it.
+    static func words<Element: Equatable & Sendable>(
+        _ words: [(String, Element)]
+    ) -> SettingKind where Value == [Element] {
+        let rule = "must hold some of \(words.map(\.0).joined(separator: ", ")), each once"
+        return SettingKind(
+            shown: { value in
+                .list(words.filter { value.contains($0.1) }.map { .word($0.0) })
+            },
+            read: { (tree, key, value) throws(ConfigurationError) in
+                tree.sources.askedForList(tree.full(key))
+                guard let node = tree.takeFromFile(key) else { return }
+                guard case .sequence(let sequence) = node else {
+                    throw tree.fault(key, "must be a list", "")
+                }
+                let read = sequence.map { element in words.first { $0.0 == element.text } }
+                let named = words.filter { word in read.contains { $0?.0 == word.0 } }
+                guard !named.isEmpty, named.count == read.count else {
+                    throw tree.fault(key, rule, "")
+                }
+                value = named.map(\.1)
+            })
+    }
+}
+
 extension SettingKind where Value == [[UInt8]] {
     /// A list of names; only the file can give it.
     static var names: SettingKind {

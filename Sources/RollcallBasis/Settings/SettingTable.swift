@@ -194,6 +194,15 @@ extension Setting {
                 "alerts.ResponderFlapping.clear_below", .integer(in: 1...100),
                 \.policy.alerts.flappingClearBelow, "over with fewer; below changes",
                 replay: .tried),
+        ] + rule("ResponderOffline", \.policy.alerts.responderOffline)
+        + [
+            Setting(
+                "alerts.ResponderOffline.duty_states",
+                .words([("ON_DUTY", DutyState.onDuty), ("ON_MISSION", .onMission)]),
+                \.policy.alerts.offlineDuties, "of whom it tells", replay: .tried),
+            Setting(
+                "alerts.ResponderOffline.regions", .names, \.policy.alerts.offlineRegions,
+                "where; none: everywhere", replay: .known),
         ] + rule("NoOnlineResponders", \.policy.alerts.noOnlineResponders)
         + rule("TelemetryFeedDown", \.policy.alerts.telemetryFeedDown)
         + [

@@ -26,6 +26,8 @@ package struct Alert: Equatable, Sendable {
         package internal(set) var fallback: Fallback?
         /// The storm that tells of it there; 0 if it is told singly. It follows from the storms.
         package internal(set) var storm: Int64 = 0
+        /// The changes among its people that the last message told of (R1).
+        var turnover = Turnover.Mark()
     }
 
     /// A receiver that was not told of it, and why.
@@ -64,6 +66,8 @@ package struct Alert: Equatable, Sendable {
     /// The instant until which somebody sees to it, or to a storm that tells of it. It follows from the
     /// takes (R2).
     package internal(set) var heldUntil = RunningTime.distantPast
+    /// The people who left and came back since it fires; only of ResponderOffline (R1).
+    var turnover = Turnover()
 
     /// Returns how a receiver was told last; nil if it was not.
     func notified(_ receiver: [UInt8]) -> NotifiedReceiver? {
@@ -81,7 +85,8 @@ package struct Alert: Equatable, Sendable {
         } else {
             notified.append(
                 NotifiedReceiver(
-                    receiver: receiver, at: now, openSince: now, fallback: fallback, storm: storm))
+                    receiver: receiver, at: now, openSince: now, fallback: fallback, storm: storm,
+                    turnover: turnover.mark))
         }
     }
 
@@ -188,6 +193,9 @@ package struct AlertReport: Equatable, Sendable {
         archive.code(&labels, empty: Label([], [])) { $1.code(&$0) }
         archive.code(&annotations, empty: Label([], [])) { $1.code(&$0) }
         facts.code(&archive)
+        // Behind the others: most end here, as those of older versions do.
+        guard archive.isReading || !facts.memberCauses.isEmpty else { return }
+        archive.code(&facts.memberCauses, empty: .unexplained) { $0.code(&$1) }
     }
 }
 

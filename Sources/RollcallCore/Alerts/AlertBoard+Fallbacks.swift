@@ -186,8 +186,17 @@ extension Alert {
     }
 
     /// Returns the instant at which a receiver is told again; not while somebody sees to it (R2).
-    func repetition(of notifiedAt: RunningTime, to receiver: Receiver) -> RunningTime {
-        max(notifiedAt + receiver.repeatInterval, heldUntil)
+    func repetition(of notified: NotifiedReceiver, to receiver: Receiver) -> RunningTime {
+        // Of who left and who is back it is told sooner (R1).
+        let interval =
+            hasNews(for: notified)
+            ? min(receiver.repeatInterval, Turnover.every) : receiver.repeatInterval
+        return max(notified.at + interval, heldUntil)
+    }
+
+    /// Returns the instant at which a receiver that was told is told again; never if it was not.
+    func repetition(to receiver: Receiver) -> RunningTime {
+        notified(receiver.name).map { repetition(of: $0, to: receiver) } ?? .distantFuture
     }
 
     /// Returns the instant at which time alone makes somebody be notified of an alert that fires:
@@ -204,7 +213,7 @@ extension Alert {
             }
             // A storm repeats itself.
             guard notified.storm == 0 else { continue }
-            next = min(next, repetition(of: notified.at, to: receiver))
+            next = min(next, repetition(of: notified, to: receiver))
         }
         for trigger in openTriggers(receivers)
         where !muted.contains(where: { $0.receiver == trigger.fallback.name }) {

@@ -57,7 +57,7 @@ package struct AlertBoard: Sendable {
         let isSame =
             before.isActive == after.isActive && before.status == after.status
             && before.region == after.region && before.isDark == after.isDark
-            && before.isFlapping == after.isFlapping
+            && before.isFlapping == after.isFlapping && before.isMissed == after.isMissed
         guard !isSame else { return }
         note(dirty: before.region)
         note(dirty: after.region)
@@ -293,8 +293,11 @@ package struct AlertBoard: Sendable {
         // Since version 8; what is older ends here.
         var firedAt = list.map(\.1.firedAt)
         archive.code(&firedAt, empty: .distantPast) { $0.code(&$1) }
+        var turnovers = TurnoverMark.all(list)
+        archive.code(&turnovers, empty: TurnoverMark()) { $1.code(&$0) }
         guard archive.isReading else { return }
         for (place, firedAt) in zip(list.indices, firedAt) { list[place].1.firedAt = firedAt }
+        for turnover in turnovers where !turnover.put(into: &list) { archive.refuse() }
         for mark in marks where !mark.put(into: &list) { archive.refuse() }
         for (key, alert) in list {
             insert(key, alert)

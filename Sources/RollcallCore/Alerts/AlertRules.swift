@@ -18,6 +18,13 @@ package struct AlertRules: Equatable, Sendable {
             self.keepFiringFor = .seconds(keepFiringFor)
             self.severity = severity
         }
+
+        /// The rule of one that fires without pending.
+        fileprivate var atOnce: Rule {
+            var rule = self
+            rule.pendingFor = Milliseconds(0)
+            return rule
+        }
     }
 
     package var highOfflineRate = Rule(pendingFor: 60, keepFiringFor: 0, severity: .warning)
@@ -39,6 +46,24 @@ package struct AlertRules: Equatable, Sendable {
     package var noOnlineResponders = Rule(pendingFor: 60, keepFiringFor: 120, severity: .critical)
     package var telemetryFeedDown = Rule(pendingFor: 0, keepFiringFor: 0, severity: .critical)
 
+    /// `pendingFor` is the time that a person must be OFFLINE before they are counted (R1).
+    package var responderOffline: Rule = {
+        var rule = Rule(pendingFor: 0, keepFiringFor: 0, severity: .info)
+        rule.isEnabled = false
+        return rule
+    }()
+    /// The duty states of those who are counted.
+    package var offlineDuties: [DutyState] = [.onDuty, .onMission]
+    /// The regions in which they are; empty for all.
+    package var offlineRegions: [[UInt8]] {
+        get { offlineRegionList }
+        // An observer would not see what an initializer sets.
+        set { (offlineRegionList, offlineRegionNames) = (newValue, Set(newValue)) }
+    }
+    private var offlineRegionList: [[UInt8]] = []
+    /// The set of these regions, to be looked up.
+    private(set) var offlineRegionNames: Set<[UInt8]> = []
+
     /// People named in an alert's text at most.
     package var namesMax = 10
     /// More alerts of one name that wait for one of people's receivers become one message; 0: never
@@ -58,6 +83,8 @@ package struct AlertRules: Equatable, Sendable {
         case .highOfflineRate: highOfflineRate
         case .noOnlineResponders: noOnlineResponders
         case .responderFlapping: responderFlapping
+        // Its people have waited each by themselves (R1).
+        case .responderOffline: responderOffline.atOnce
         case .telemetryFeedDown: telemetryFeedDown
         case .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady:
             Self.overloaded

@@ -17,10 +17,12 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     case rollcallStateLost = 8
     /// Leaders of a watch on several machines change too often (S9).
     case rollcallUnsteady = 9
+    /// Somebody of a region is OFFLINE (R1).
+    case responderOffline = 10
 
     /// Those that there may be one of for each region.
     static let ofRegions: [AlertName] = [
-        .highOfflineRate, .noOnlineResponders, .responderFlapping,
+        .highOfflineRate, .noOnlineResponders, .responderFlapping, .responderOffline,
     ]
 
     /// The name as everybody else writes it.
@@ -29,6 +31,7 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
         case .highOfflineRate: "HighOfflineRate"
         case .noOnlineResponders: "NoOnlineResponders"
         case .responderFlapping: "ResponderFlapping"
+        case .responderOffline: "ResponderOffline"
         case .rollcallDrill: "RollcallDrill"
         case .rollcallOverloaded: "RollcallOverloaded"
         case .rollcallStateLost: "RollcallStateLost"
@@ -43,7 +46,7 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     /// (B4, F9).
     var isAboutRollcall: Bool {
         switch self {
-        case .highOfflineRate, .noOnlineResponders, .responderFlapping: false
+        case .highOfflineRate, .noOnlineResponders, .responderFlapping, .responderOffline: false
         case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
             .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             true
@@ -51,7 +54,13 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     }
 
     /// The place among the alerts that are evaluated (F1).
-    var rank: Int { self == .rollcallUnsteady ? 11 : 2 * Int(rawValue) }
+    var rank: Int {
+        switch self {
+        case .responderOffline: 5
+        case .rollcallUnsteady: 11
+        default: 2 * Int(rawValue)
+        }
+    }
 
     /// True if a replay prints it (F5).
     package var isReplayed: Bool { !isAboutRollcall || self == .telemetryFeedDown }

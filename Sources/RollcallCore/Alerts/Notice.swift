@@ -58,12 +58,15 @@ package struct Notice: Equatable, Sendable {
         archive.code(&kind)
         archive.code(&members, empty: NoticeMember()) { $1.code(&$0) }
         // What follows is behind the others: most end here, as those of older versions do.
-        if archive.isReading || storm != nil || members.contains(where: { $0.fallback != nil }) {
+        let namesChanges = members.contains { $0.facts.hasMemberFacts }
+        let isFallback = members.contains { $0.fallback != nil }
+        if archive.isReading || storm != nil || isFallback || namesChanges {
             members.codeFallbacks(&archive)
         }
-        if archive.isReading || storm != nil {
+        if archive.isReading || storm != nil || namesChanges {
             archive.code(&storm, empty: StormFacts()) { $1.code(&$0) }
         }
+        if archive.isReading || namesChanges { members.codeMemberFacts(&archive) }
     }
 }
 
@@ -153,8 +156,30 @@ package struct AlertFacts: Equatable, Sendable {
     /// The beginning of the time that we were not running, if nobody was told yet (B4).
     package var absentFrom: Timestamp?
     package var absentTo: Timestamp?
+    /// The causes for which each of `people` is away, in their order; only of ResponderOffline. Coded by
+    /// whoever has these facts, like the next.
+    package var memberCauses: [GapCause] = []
+    /// The people who left and came back since the receiver was told last (R1).
+    package var turnover: TurnoverFacts?
 
     package init() {}
+
+    /// The numbers of everybody whom a text may name.
+    package var everybody: [Int] {
+        people + (turnover.map { ($0.left + $0.back).map(\.number) } ?? [])
+    }
+
+    fileprivate var hasMemberFacts: Bool { !memberCauses.isEmpty || turnover != nil }
+
+    /// Says nothing of who and why: that was of another instant (D7).
+    mutating func dropPeople() { (causes, people, memberCauses) = ([], [], []) }
+
+    /// A person is erased: nobody names them any more.
+    mutating func forget(_ number: Int) {
+        guard !memberCauses.isEmpty, let place = people.firstIndex(of: number) else { return }
+        people.remove(at: place)
+        memberCauses.remove(at: place)
+    }
 
     mutating func code(_ archive: inout Archive) {
         stats.code(&archive)
@@ -170,6 +195,19 @@ package struct AlertFacts: Equatable, Sendable {
         archive.code(&lastBatchAt, empty: .distantPast) { $0.code(&$1) }
         archive.code(&absentFrom, empty: .distantPast) { $0.code(&$1) }
         archive.code(&absentTo, empty: .distantPast) { $0.code(&$1) }
+    }
+}
+
+extension [NoticeMember] {
+    /// Codes what only ResponderOffline says of people, behind the members themselves.
+    fileprivate mutating func codeMemberFacts(_ archive: inout Archive) {
+        var places = indices.filter { self[$0].facts.hasMemberFacts }
+        archive.code(&places)
+        for place in places {
+            guard indices.contains(place) else { return archive.refuse() }
+            archive.code(&self[place].facts.memberCauses, empty: .unexplained) { $0.code(&$1) }
+            archive.code(&self[place].facts.turnover, empty: TurnoverFacts()) { $1.code(&$0) }
+        }
     }
 }
 

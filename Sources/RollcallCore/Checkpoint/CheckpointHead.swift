@@ -206,6 +206,7 @@ extension Policy {
         for (place, after) in zip(receivers.indices, escalations) {
             receivers[place].escalateAfter = after
         }
+        alerts.codeOffline(&archive)
     }
 
     /// The policy as the journal keeps it.
@@ -236,6 +237,13 @@ extension AlertRules {
         noOnlineResponders.code(&archive)
         telemetryFeedDown.code(&archive)
         archive.code(&namesMax)
+    }
+
+    /// Behind what older versions wrote.
+    fileprivate mutating func codeOffline(_ archive: inout Archive) {
+        responderOffline.code(&archive)
+        archive.code(&offlineDuties, empty: .none) { $0.code(&$1) }
+        archive.code(&offlineRegions)
     }
 }
 

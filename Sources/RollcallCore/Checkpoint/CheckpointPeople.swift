@@ -64,8 +64,9 @@ extension Responder {
     /// asked where the app was; the promise, if there is one, and what the phone is, if it was told.
     private mutating func codeLastMarks(_ archive: inout Archive) {
         var marks: UInt8 = (isStale ? 1 : 0) | (isBehind ? 2 : 0) | (promise > 0 ? 4 : 0)
-        marks |= manufacturer > 0 || model > 0 ? 8 : 0
+        marks |= (manufacturer > 0 || model > 0 ? 8 : 0) | (isMissed ? 16 : 0)
         archive.code(&marks)
+        isMissed = marks & 16 != 0
         isStale = marks & 1 != 0
         isBehind = archive.version >= 7 ? marks & 2 != 0 : telemetry.isBehind
         if marks & 4 != 0 { archive.code(&promise) }

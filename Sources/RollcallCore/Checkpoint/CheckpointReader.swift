@@ -166,6 +166,7 @@ extension Engine {
             aggregates.add(person, now: clock.observedNow)
             people.useNames(person)
             people.joinGroups(person, number)
+            awaitMissed(number)
         }
         if let extras { restore(extras, of: person, number) }
         return true

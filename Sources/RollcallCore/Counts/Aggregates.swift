@@ -21,6 +21,8 @@ package struct Aggregates: Sendable {
     /// Flapping people, and UNKNOWN people beyond the degraded threshold, by region.
     private var flappingByRegion: [UInt32: Int] = [:]
     private var unheardByRegion: [UInt32: Int] = [:]
+    /// People whom ResponderOffline counts, by region.
+    private var missedByRegion: [UInt32: Int] = [:]
     /// Gaps that are open, by what is suspected.
     package internal(set) var openGaps = OpenGaps()
     /// Ages of the active people's last locations.
@@ -79,6 +81,12 @@ package struct Aggregates: Sendable {
     /// People of a region who are UNKNOWN for longer than the degraded threshold (F29).
     func unheard(in region: UInt32) -> Int { unheardByRegion[region] ?? 0 }
 
+    /// People whom ResponderOffline counts (R1).
+    var missed: Int { missedByRegion.values.reduce(0, +) }
+
+    /// People of a region whom ResponderOffline counts (R1).
+    func missed(in region: UInt32) -> Int { missedByRegion[region] ?? 0 }
+
     /// The keys under which somebody is out of contact now, in no order.
     var darkKeys: [DarkKey] { Array(dark.keys) }
 
@@ -114,6 +122,7 @@ package struct Aggregates: Sendable {
         paceBook.change(person, by: step)
         if person.isDark { changeDark(person, by: Int64(step)) }
         if person.isFlapping { Self.change(&flappingByRegion, person.region, by: step) }
+        if person.isMissed { Self.change(&missedByRegion, person.region, by: step) }
         if person.isDark, person.status == .unknown {
             Self.change(&unheardByRegion, person.region, by: step)
         }

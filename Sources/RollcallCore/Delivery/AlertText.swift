@@ -8,12 +8,12 @@ package struct AlertText {
     private static let nameMax = 40
 
     private let member: NoticeMember
-    private let facts: AlertFacts
+    let facts: AlertFacts
     /// The numbers that causes and people belong to, if those are not the numbers of now (D7).
-    private let first: AlertStats?
+    let first: AlertStats?
     /// Of one that stands for many (D11).
     private let storm: StormFacts?
-    private let name: (Int) -> [UInt8]?
+    let name: (Int) -> [UInt8]?
     /// The reason why somebody is told whom no matcher names; nil if one does, and of an end.
     private let fallback: String?
     /// Causes that the title names at most: as many as fit.
@@ -67,7 +67,7 @@ package struct AlertText {
         return (cut.lastIndex(of: " ").map { cut[..<$0] } ?? cut) + "…"
     }
 
-    private var isOver: Bool { member.endsAt > .distantPast }
+    var isOver: Bool { member.endsAt > .distantPast }
 
     private var headline: String {
         if let storm { return headline(storm) }
@@ -86,6 +86,7 @@ package struct AlertText {
             if isOver, count == 0 { return "\(place): nobody keeps dropping out" }
             let people = count == 1 ? "1 responder keeps" : "\(count) responders keep"
             return "\(place): \(people) dropping out\(causes)"
+        case .responderOffline: return "\(place): \(offlineHeadline(causesShown))"
         case .rollcallDrill: return "DRILL: a test of the way to you, nothing is wrong"
         case .rollcallOverloaded: return "Rollcall refuses writes: the watch is blind"
         case .rollcallStateLost: return "Rollcall lost what it knew: \(lost.words)"
@@ -112,6 +113,7 @@ package struct AlertText {
         case .responderFlapping:
             let people = count == 1 ? "1 responder keeps" : "\(count) responders keep"
             return "\(places): \(people) dropping out"
+        case .responderOffline: return "\(places): \(count) of \(total) OFFLINE"
         case .telemetryFeedDown: return "\(places) stopped beating"
         default: return "\(places): \(member.name.word)"
         }
@@ -168,7 +170,8 @@ package struct AlertText {
     package var description: String {
         if isOver { return ended }
         var sentences = [storm.map(passed) ?? passed]
-        if !people.isEmpty {
+        // ResponderOffline has named them, each with the cause.
+        if !people.isEmpty, member.name != .responderOffline || first != nil {
             let rest = (first ?? facts.stats).count - people.count
             let more = rest > 0 ? " and \(rest) more" : ""
             let when = first == nil ? "" : " when it fired"
@@ -207,6 +210,7 @@ package struct AlertText {
             return count == 0
                 ? "Nobody changes between ONLINE and OFFLINE \(facts.limit) times within "
                     + "\(Self.span(facts.span)) any more." : passed
+        case .responderOffline: return offlineEnded
         case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
             .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             return ""
@@ -246,6 +250,7 @@ package struct AlertText {
         case .responderFlapping:
             return "\(count) \(count == 1 ? "responder" : "responders") changed between ONLINE and "
                 + "OFFLINE at least \(facts.limit) times within \(Self.span(facts.span))."
+        case .responderOffline: return offlinePassed
         case .rollcallDrill:
             return "Somebody asked Rollcall for a test of this receiver. It ends by itself."
         case .rollcallOverloaded:
@@ -271,7 +276,7 @@ package struct AlertText {
     }
 
     /// For how long it had to be true.
-    private var lasting: String {
+    var lasting: String {
         facts.span.count > 0 ? " for \(Self.span(facts.span))" : ""
     }
 
@@ -321,6 +326,8 @@ package struct AlertText {
         }
         add("causes", causeList)
         add("responders", people.joined(separator: ", "))
+        add("left", peopleLeft)
+        add("back", peopleBack)
         add("sources", facts.sources.map { Self.short($0) }.joined(separator: ", "))
         add("last_batch_at", facts.lastBatchAt.map(Self.time) ?? "")
         add("not_running_from", facts.absentFrom.map(Self.time) ?? "")
@@ -332,7 +339,7 @@ package struct AlertText {
     // MARK: - Words
 
     /// A name as text that cannot fill the line: cut, without control characters.
-    fileprivate static func short(_ name: [UInt8]) -> String {
+    static func short(_ name: [UInt8]) -> String {
         let text = String(decoding: name, as: UTF8.self)
         let plain = String(
             String.UnicodeScalarView(

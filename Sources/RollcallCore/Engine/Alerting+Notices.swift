@@ -67,7 +67,7 @@ extension Alerting {
             for (place, receiver) in context.receivers.enumerated()
             where receiver.kind.isNotifiedOfWholeGroups && receiver.wants(alert.labels) {
                 guard let notified = alert.notified(receiver.name), notified.storm == 0,
-                    alert.repetition(of: notified.at, to: receiver) <= context.clock.now,
+                    alert.repetition(of: notified, to: receiver) <= context.clock.now,
                     muteReason(key, alert.labels, context.clock) == nil
                 else { continue }
                 groups[key.name, default: []].insert(place)
@@ -83,14 +83,16 @@ extension Alerting {
     private func inhibited(by key: AlertKey) -> [AlertKey] {
         switch key.name {
         case .noOnlineResponders:
-            let rate = AlertKey(name: .highOfflineRate, subject: key.subject)
-            return board.muted.contains(rate) ? [rate] : []
+            let names: [AlertName] = [.highOfflineRate, .responderOffline]
+            return names.map { AlertKey(name: $0, subject: key.subject) }
+                .filter { board.muted.contains($0) }
         case .telemetryFeedDown:
             // There are as many as sources.
             return key.subject == .all
                 ? board.aboutRollcall.filter { board.muted.contains($0) } : []
-        case .highOfflineRate, .responderFlapping, .rollcallDrill, .rollcallOverloaded,
-            .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady, .watchdog:
+        case .highOfflineRate, .responderFlapping, .responderOffline, .rollcallDrill,
+            .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady,
+            .watchdog:
             return []
         }
     }
@@ -111,6 +113,7 @@ extension Alerting {
         for (place, receiver) in context.receivers.enumerated()
         where notified.contains(where: { $0.receiver == receiver.name }) {
             var member = ending(key, alert, stats, at: context.clock.wallNow)
+            member.facts.turnover = alert.news(for: alert.notified(receiver.name))
             member.fallback = alert.fallback(of: receiver.name)
             // Nobody watches the incidents of a pager that is only given some (D3).
             let isGiven = member.fallback != nil && receiver.kind.keepsIncidents
@@ -132,14 +135,13 @@ extension Alerting {
         for (place, receiver) in context.receivers.enumerated()
         where receiver.wants(alert.labels) {
             let notified = alert.notified(receiver.name)
-            let notifiedAt = notified?.at
             // The storm is told again.
             if let notified, notified.storm != 0 {
                 unmute(key, &alert, notified, context, &builder.mutes)
                 continue
             }
-            if let notifiedAt {
-                let due = alert.repetition(of: notifiedAt, to: receiver)
+            if let notified {
+                let due = alert.repetition(of: notified, to: receiver)
                 let isInGroup = groups.contains(place) && alert.heldUntil <= context.clock.now
                 if due > context.clock.now, !isInGroup {
                     next = min(next, due)
@@ -151,9 +153,9 @@ extension Alerting {
             }
             if let reason = muteReason(key, alert.labels, context.clock) {
                 // Nothing is re-sent at a silence's end for a state already told (A7).
-                if notifiedAt != nil {
+                if notified != nil {
                     alert.notify(receiver.name, at: context.clock.now)
-                    next = min(next, alert.repetition(of: context.clock.now, to: receiver))
+                    next = min(next, alert.repetition(to: receiver))
                 } else if alert.mute(receiver.name, reason) {
                     builder.mutes.append(
                         Mute(
@@ -162,12 +164,14 @@ extension Alerting {
                 }
                 continue
             }
-            if notifiedAt == nil, join(key, &alert, receiver, nil, context, &builder) { continue }
-            alert.notify(receiver.name, at: context.clock.now)
-            next = min(next, alert.repetition(of: context.clock.now, to: receiver))
+            if notified == nil, join(key, &alert, receiver, nil, context, &builder) { continue }
             var member = member(key, alert, endsAt: .distantPast)
+            member.facts.turnover = alert.news(for: notified)
+            alert.notify(receiver.name, at: context.clock.now)
+            alert.settleTurnover(of: receiver.name)
+            next = min(next, alert.repetition(to: receiver))
             member.fallback = alert.fallback(of: receiver.name)
-            builder.add(member, of: key, notifiedAt == nil ? .fired : .repeated, receiver, place)
+            builder.add(member, of: key, notified == nil ? .fired : .repeated, receiver, place)
         }
         giveAway(key, &alert, &next, context, &counters, &builder)
         // A storm that it joined may be held.
@@ -250,7 +254,8 @@ extension Alerting {
     private func inhibitor(of key: AlertKey) -> AlertKey? {
         let by: AlertKey
         switch key.name {
-        case .highOfflineRate: by = .init(name: .noOnlineResponders, subject: key.subject)
+        case .highOfflineRate, .responderOffline:
+            by = .init(name: .noOnlineResponders, subject: key.subject)
         case .telemetryFeedDown:
             // That of no source is suspected where none is declared: it says something else.
             guard case .source = key.subject else { return nil }
@@ -270,12 +275,12 @@ extension Alerting {
         member.annotations = alert.annotations
         member.startsAt = alert.startsAt
         member.endsAt = endsAt
-        member.facts = alert.facts
-        if member.facts.stats != alert.stats {
+        member.facts = alert.presentFacts
+        let stats = key.name == .responderOffline ? alert.turnover.stats : alert.stats
+        if member.facts.stats != stats {
             // The numbers and the causes in one sentence are of one instant (D7).
-            member.facts.stats = alert.stats
-            member.facts.causes = []
-            member.facts.people = []
+            member.facts.stats = stats
+            member.facts.dropPeople()
         }
         return member
     }
@@ -287,8 +292,7 @@ extension Alerting {
         var member = member(key, alert, endsAt: wall)
         guard !key.name.isAboutRollcall else { return member }
         member.facts.stats = stats
-        member.facts.causes = []
-        member.facts.people = []
+        member.facts.dropPeople()
         return member
     }
 

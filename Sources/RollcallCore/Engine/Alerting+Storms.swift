@@ -171,7 +171,7 @@ extension Alerting {
             guard let alert = board[entry.key] else { return nil }
             var member = member(entry.key, alert, endsAt: .distantPast)
             // One line each: numbers and causes.
-            (member.annotations, member.facts.people) = ([], [])
+            (member.annotations, member.facts.people, member.facts.memberCauses) = ([], [], [])
             return member
         }
         var notified = storm

@@ -10,6 +10,11 @@ package struct Alerting: Sendable {
     private var flaps = SideTable<Flapping>()
     /// The instants at which changes that may be flapping leave the window.
     private var flapTimers = DeadlineQueue<ObservedTime>()
+    /// The instants from which people are counted who are OFFLINE by then still (R1).
+    private var missTimers = DeadlineQueue<ObservedTime>()
+    /// The first by id of those who became missed where nothing fires yet, by region number: whoever is
+    /// named when it does need not be looked for.
+    var firstMissed: [UInt32: [Int]] = [:]
 
     init() {}
 
@@ -19,7 +24,11 @@ package struct Alerting: Sendable {
     var flapsByNumber: SideTable<Flapping> { flaps }
 
     /// The earliest instant in observed time at which time alone changes an alert about people.
-    var nextTimer: ObservedTime { min(board.nextTimer, flapTimers.first?.at ?? .distantFuture) }
+    var nextTimer: ObservedTime {
+        min(
+            board.nextTimer, flapTimers.first?.at ?? .distantFuture,
+            missTimers.first?.at ?? .distantFuture)
+    }
 
     /// Counts a change between ONLINE and OFFLINE, whatever was in between (A3, F28).
     mutating func followLastExtreme(
@@ -45,7 +54,10 @@ package struct Alerting: Sendable {
     }
 
     /// A person is erased.
-    mutating func forget(_ number: Int) { flaps[number] = nil }
+    mutating func forget(_ number: Int) {
+        flaps[number] = nil
+        board.forgetMember(number)
+    }
 
     /// Keeps what somebody's changes are now.
     mutating func keep(
@@ -90,6 +102,26 @@ package struct Alerting: Sendable {
             return (number, flapping)
         }
         return nil
+    }
+
+    // MARK: - Who is missed
+
+    /// A person is counted from an instant on if they are OFFLINE by then (R1).
+    mutating func awaitMissed(_ number: Int, at instant: ObservedTime) {
+        missTimers.push(.init(at: instant, number: UInt32(number)))
+    }
+
+    /// Waits for nobody any more.
+    mutating func stopAwaitingMissed() { missTimers.removeAll() }
+
+    /// Takes those whose instant has come, whatever became of them.
+    mutating func takeMissed(until now: ObservedTime) -> [Int] {
+        var numbers: [Int] = []
+        while let first = missTimers.first, first.at <= now {
+            _ = missTimers.popFirst()
+            numbers.append(Int(first.number))
+        }
+        return numbers
     }
 
     /// Puts back somebody's changes.

@@ -12,7 +12,13 @@ extension Engine {
     /// In the order of `keys`.
     func facts(of keys: [AlertKey]) -> [AlertFacts] {
         var groups = keys.map { _ in GroupCount() }
-        if keys.contains(where: { !$0.name.isAboutRollcall }) { gather(keys, &groups) }
+        let known = keys.map(firstMissed)
+        if zip(keys, known).contains(where: { !$0.name.isAboutRollcall && $1 == nil }) {
+            gather(keys, &groups)
+        }
+        for (place, people) in known.enumerated() {
+            if let people { groups[place].people = people }
+        }
         return zip(keys, groups).map { facts($0, $1) }
     }
 
@@ -51,12 +57,14 @@ extension Engine {
         case .responderFlapping: isMeant = person.isFlapping
         case .highOfflineRate: isMeant = person.status == .offline
         case .noOnlineResponders: isMeant = person.status != .online
+        case .responderOffline: isMeant = person.isMissed
         case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
             .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             isMeant = false
         }
         guard isMeant else { return }
-        if let gap = gaps[number], person.hasGap {
+        // Of ResponderOffline each person has their own.
+        if key.name != .responderOffline, let gap = gaps[number], person.hasGap {
             group.causes[Int(gap.report.suspected.rawValue)] += 1
         }
         let most = policy.alerts.namesMax
@@ -73,6 +81,9 @@ extension Engine {
         facts.stats = alerting.board[key]?.stats ?? AlertStats()
         facts.span = rules[key.name].pendingFor
         facts.people = group.people
+        if key.name == .responderOffline {
+            facts.memberCauses = group.people.map { gaps[$0]?.report.suspected ?? .unexplained }
+        }
         facts.causes = GapCause.allCases.map {
             AlertFacts.Cause(cause: $0, count: group.causes[Int($0.rawValue)])
         }.filter { $0.count > 0 }
@@ -85,6 +96,7 @@ extension Engine {
             facts.limit = Int64(rules.flappingChanges)
             facts.span = rules.flappingWindow
         case .noOnlineResponders: facts.isUnstaffed = facts.stats.total == 0
+        case .responderOffline: facts.span = rules.responderOffline.pendingFor
         case .telemetryFeedDown:
             facts.sources = sight.feed.sources.filter { $0.downSince != nil }.map(\.name)
         default: break

@@ -6,7 +6,10 @@ extension Engine {
     /// while blind only what is about the watch itself (B4, F9).
     mutating func settleAlerts() {
         alerting.board.beginEvaluation()
-        if !clock.isBlind { settleFlapping() }
+        if !clock.isBlind {
+            settleFlapping()
+            settleMissed()
+        }
         let evaluatesPeople = !clock.isBlind && alerting.board.isDue(clock.observedNow)
         // Most instants change nothing that somebody is told of.
         guard
@@ -19,6 +22,7 @@ extension Engine {
         // Last by name as well.
         if evaluatesRollcall { evaluateRollcall(&changes) }
         describe(&changes)
+        if evaluatesPeople { alerting.firstMissed = [:] }
         for report in changes.reports { decisions.append(.alert(at: clock.wallNow, report)) }
         alerting.settleNotices(
             fired: changes.fired.map { changes.reports[$0].key }, changes.ended,
@@ -44,6 +48,7 @@ extension Engine {
         _ changes: inout AlertChanges
     ) {
         let rule = policy.alerts[key.name]
+        alerting.board.note(stats, of: key)
         guard
             var alert = alerting.board.evaluate(
                 key, isTrue, stats, rule, now: now, wall: clock.wallNow)
@@ -53,6 +58,7 @@ extension Engine {
             // From now on they stay as they are, whatever the settings say (A1).
             alert.incident = alerting.notifications.takeIncident()
             alert.firedAt = clock.now
+            alert.turnover.stats = stats
             alert.severity = key.severity(rule)
             alert.labels = key.labels(rule, alert.severity)
             alert.annotations = rule.annotations
@@ -178,6 +184,7 @@ extension Engine {
                         active: aggregates.active(in: region))
                 case .noOnlineResponders: aggregates.count(.online, in: region) == 0
                 case .responderFlapping: aggregates.flapping(in: region) > 0
+                case .responderOffline: aggregates.missed(in: region) > 0
                 case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
                     .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
                     false
@@ -216,6 +223,9 @@ extension Engine {
         case .responderFlapping:
             let flapping = number(of: key.subject).map { aggregates.flapping(in: $0) } ?? 0
             return (flapping > 0, AlertStats(count: flapping, total: active))
+        case .responderOffline:
+            let missed = number(of: key.subject).map { aggregates.missed(in: $0) } ?? 0
+            return (missed > 0, AlertStats(count: missed, total: active))
         case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
             .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             return (false, AlertStats())

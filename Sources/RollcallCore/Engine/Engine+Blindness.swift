@@ -53,6 +53,7 @@ extension Engine {
         liveness.clampInstants(to: now)
         gaps.clampInstants(to: now)
         alerting.evaluateFlappingAnew(now)
+        awaitMissedAnew()
         alerting.board.clampInstants(to: now, policy.alerts)
         // Ages are others now, and everything is judged by them once we can see again (F8).
         alerting.board.isAllDirty = true

@@ -28,8 +28,14 @@ extension Engine {
 
     /// Delivers the verdicts that are due.
     mutating func settleVerdicts() {
+        let first = decisions.count
         for number in gaps.deliverVerdicts(&people, policy, clock, &counters, &decisions) {
             people.roster[number].hasGap = false
+        }
+        guard policy.alerts.responderOffline.isEnabled else { return }
+        for case .gap(_, let number, let report) in decisions[first...] {
+            guard let verdict = report.verdict else { continue }
+            alerting.board.learn(verdict, number, report.facts.region)
         }
     }
 }

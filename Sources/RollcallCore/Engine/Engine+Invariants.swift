@@ -32,6 +32,9 @@ extension Engine {
         expect(
             person.factTimes.hasOverflow == (factOverflows[number] != nil),
             "facts aside are known of")
+        expect(
+            !person.isMissed || person.isActive && person.status == .offline,
+            "who is missed is OFFLINE")
         expect(person.lastContact <= now, "last contact is not in the future")
         expect(person.activeSince <= now, "active since is not in the future")
         expect(person.lastLocation <= now, "last location is not in the future")
@@ -62,6 +65,9 @@ extension Engine {
             regions.map { aggregates.notExpected(in: $0) },
             regions.map { anew.notExpected(in: $0) },
             "people not expected by region")
+        same(
+            regions.map { aggregates.missed(in: $0) }, regions.map { anew.missed(in: $0) },
+            "people missed by region")
         var open = OpenGaps()
         gaps.byNumber.forEach { open.change(from: nil, to: $1) }
         if open != aggregates.openGaps { broken.append("open gaps by cause") }

@@ -138,6 +138,7 @@ extension Engine {
         }
         decisions.replaceSubrange(firstDecision..., with: changed)
         alerting.change(to: policy.alerts, now: clock.observedNow)
+        awaitMissedAnew()
         counters.notifications.keep(only: policy.receivers)
         alerting.follow(policy.receivers, policy.alerts)
         alerting.followStorms(policy.receivers)

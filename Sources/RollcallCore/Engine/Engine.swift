@@ -332,6 +332,7 @@ package struct Engine: Sendable {
             body(&engine, &person)
             engine.followDark(from: before, &person, number)
             engine.followNudges(from: before, &person, number)
+            engine.followMissed(from: before, &person, number)
             engine.alerting.board.follow(from: before, to: person)
         }
     }

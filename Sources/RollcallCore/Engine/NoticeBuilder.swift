@@ -14,7 +14,7 @@ struct NoticeBuilder {
         var storm: StormNotification?
 
         static func areInOrder(_ a: Group, _ b: Group) -> Bool {
-            if a.name != b.name { return a.name.rawValue < b.name.rawValue }
+            if a.name != b.name { return a.name.rank < b.name.rank }
             if a.kind != b.kind { return a.kind.rawValue > b.kind.rawValue }
             return a.place < b.place
         }

@@ -31,10 +31,23 @@ extension Exposition {
         family(
             "rollcall_responders_flapping", .gauge,
             "Responders that change between ONLINE and OFFLINE too often, by region.")
-        var rest = engine.aggregates.flapping
+        appendRegions(regions, of: engine.aggregates.flapping) {
+            engine.aggregates.flapping(in: $0)
+        }
+        family(
+            "rollcall_responders_missed", .gauge,
+            "Responders that ResponderOffline counts, by region; 0 while it is switched off.")
+        appendRegions(regions, of: engine.aggregates.missed) { engine.aggregates.missed(in: $0) }
+    }
+
+    /// A sample for each region that has a label, and one for the rest of all.
+    private mutating func appendRegions(
+        _ regions: RegionLabels, of all: Int, _ count: (UInt32) -> Int
+    ) {
+        var rest = all
         for (place, row) in regions.rows.enumerated() {
             let isOther = regions.hasOther && place == regions.rows.count - 1
-            let own = row.number.map { engine.aggregates.flapping(in: $0) } ?? 0
+            let own = row.number.map(count) ?? 0
             rest -= own
             sample(["region": .bytes(row.name)], Quantity(isOther ? rest : own))
         }

@@ -168,6 +168,7 @@ extension Responder {
         static let paused = MoreMarks(rawValue: 1)
         static let wasOnline = MoreMarks(rawValue: 1 << 1)
         static let wasOffline = MoreMarks(rawValue: 1 << 2)
+        static let missed = MoreMarks(rawValue: 1 << 3)
 
         subscript(mark: MoreMarks) -> Bool {
             get { contains(mark) }
@@ -206,6 +207,12 @@ extension Responder {
     package var isFlapping: Bool {
         get { marks[.flapping] }
         set { marks[.flapping] = newValue }
+    }
+
+    /// True while ResponderOffline counts them (R1).
+    var isMissed: Bool {
+        get { moreMarks[.missed] }
+        set { moreMarks[.missed] = newValue }
     }
 
     /// True once the location was found too old, until it is young again (N1).

@@ -227,6 +227,9 @@ package struct TuneSweep: Sendable {
             let changes = alerts.flappingChanges
             list.append(("alerts.ResponderFlapping.changes", ["\(changes - 1)", "\(changes + 2)"]))
         }
+        if alerts.responderOffline.isEnabled {
+            list.append(waits("ResponderOffline", alerts.responderOffline, [2]))
+        }
         if base.nudges.mode != .disabled {
             let stale = base.nudges.staleAfter.standard
             list.append(
