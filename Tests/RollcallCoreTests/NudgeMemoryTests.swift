@@ -109,6 +109,18 @@ import Testing
         #expect(later == ["3 send", "5 send", "7 send", "9 send"])
     }
 
+    @Test func `N10, F17: who is erased waits no longer, and the others in order`() throws {
+        let engine = try timeline(
+            """
+            0s      policy nudges stale=10m,rate=1
+            0s      9,1,7,3,5 report with 1
+            10m     → 1 nudged, 3 held because rate, 5 held because rate, 7 held because rate, 9 held because rate
+            10m500ms  5 is erased
+            """, nudges: true)
+        #expect(engine.brokenInvariants() == [])
+        #expect(nudged(engine, after: .seconds(4)) == ["3 send", "7 send", "9 send"])
+    }
+
     @Test func `what followed nudges of one instant is told by their ids, also after a restart`()
         throws
     {

@@ -2,6 +2,8 @@
 extension Nudging {
     /// A person is erased.
     mutating func forget(_ number: Int) {
+        // Without a name they have no place among those who wait.
+        if states[number]?.isInRow ?? false { row.removeAll { $0 == UInt32(number) } }
         states[number] = nil
         tokens[number] = nil
         woken[number] = nil
