@@ -39,7 +39,7 @@ extension Oracle {
     }
 
     private func shareACircle(_ index: Int, _ other: Int?) -> Bool {
-        guard let other, other != index else { return false }
+        guard let other, other != index, everybody[other].retiredAt == nil else { return false }
         return !everybody[index].circles.isDisjoint(with: everybody[other].circles)
     }
 
