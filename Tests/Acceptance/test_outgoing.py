@@ -281,6 +281,34 @@ class TLSTests(OutgoingTestCase):
         self.assertEqual(plain.plays, [])
 
 
+    def test_who_lies_in_tls_hears_no_event_and_is_tried_again(self):
+        made = Certificates(self.directory)
+        answer = {"/": lambda play: play.send(OK)}
+        receivers = {
+            name: HostileReceiver(self, answer, made.context(name))
+            for name in ("good", "self", "expired", "other")}
+        key = os.path.join(self.directory, "events.secret")
+        with open(key, "w", encoding="utf-8") as file:
+            file.write(SecretTests.KEY + "\n")
+        settings = "".join(
+            f"  - {{name: {name}, url: '{receiver.url('/')}', secret_file: {key}, "
+            f"ca_file: {made.authority}}}\n" for name, receiver in receivers.items())
+        server = self.serve("subscriptions:\n" + settings)
+
+        def standing():
+            return {one["name"]: one for one in server.get("/v1/status").json()["subscriptions"]}
+        eventually(
+            lambda: {one["state"] for one in standing().values()} == {"idle"}, 10, "all have begun")
+        server.write("/v1/batches", [{"responder_id": "a"}])
+        found = eventually(
+            lambda: (now := standing())["good"]["state"] == "idle" and receivers["good"].plays
+            and all(now[name]["state"] == "trying" for name in ("self", "expired", "other")) and now,
+            10, "those who lie are tried again")
+        for name in ("self", "expired", "other"):
+            self.assertIn("TLS: ", found[name]["error"])
+            self.assertEqual(receivers[name].plays, [], name)
+
+
 class SecretTests(OutgoingTestCase):
     """Nothing of a URL but its host, no token and no key shows anywhere, whatever goes wrong."""
 
