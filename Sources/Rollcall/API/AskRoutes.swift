@@ -30,11 +30,7 @@ struct AskRequest {
                 try RequestFault.text(
                     value.responderID.map { .text($0) }, "/by", SilenceRequest.authorMax)
             } ?? []
-        note =
-            try body["note"].flatMap { $0 == .null || $0 == "" ? nil : $0 }
-            .map { (value) throws(RequestFault) in
-                try RequestFault.text(value, "/note", SilenceRequest.commentMax)
-            } ?? []
+        note = try RequestFault.note(body)
     }
 }
 
@@ -51,22 +47,13 @@ extension Router {
     func postNudge(_ request: HTTPRequest, _ answer: @escaping Answer) {
         guard let answer = noting(AskRequest.fields, request, answer) else { return }
         guard let source = source(request) else { return answer(Self.badSource, InputStats()) }
-        if let refusal = Self.bulk(request) { return answer(refusal, InputStats()) }
         let isOperator = opens(.act, request)
         var action = action(.ask, request)
         let isNamed = isOperator && !action.token.isEmpty
-        let asked: AskRequest
-        do {
-            asked = try AskRequest(try JSONTree(reading: request.body), needsAsker: !isNamed)
-        } catch let error as JSONError {
-            return answer(Self.notJSON(error), InputStats())
-        } catch let error as RequestFault {
-            var input = InputStats()
-            if error.isPlace { input.addProblem(.coordinate) }
-            return answer(Self.unprocessable(error.text), input)
-        } catch {
-            return answer(Self.unprocessable("not understood"), InputStats())
+        let asked = document(request, answer) { (body) throws(RequestFault) in
+            try AskRequest(body, needsAsker: !isNamed)
         }
+        guard let asked else { return }
         if isOperator, !asked.by.isEmpty { action.author = asked.by }
         action.comment = asked.note
         let call = AskCall.ids(asked.responder, by: isOperator ? nil : asked.by)

@@ -11,10 +11,13 @@ extension Router {
 
     /// Answers `POST /v1/drill`: waits for the receiver.
     func postDrill(_ request: HTTPRequest, _ answer: @escaping Answer) {
-        read(request, answer) { (body) throws(BodyFault) in
+        read(request, answer) { (body) throws(RequestFault) in
             guard let receiver = body["receiver"]?.text,
                 (1...ReceiverSettings.nameMax).contains(receiver.utf8.count)
-            else { throw BodyFault(detail: "/receiver: the name of a receiver expected") }
+            else {
+                throw RequestFault(
+                    pointer: "/receiver", detail: "the name of a receiver expected")
+            }
             return .drill(receiver: Array(receiver.utf8))
         } then: { receipt, answer in
             guard let number = receipt.repeated?.first ?? receipt.drill else {

@@ -29,4 +29,19 @@ struct RequestFault: Error, Equatable {
         }
         return bytes
     }
+
+    /// Reads a text that need not be there; nil without one. Throws `RequestFault` as `text` does.
+    static func textIfGiven(
+        _ value: JSONTree?, _ pointer: String, _ most: Int
+    ) throws(RequestFault) -> [UInt8]? {
+        guard let value, value != .null else { return nil }
+        return try text(value, pointer, most)
+    }
+
+    /// Reads the words that somebody leaves beside what they ask for; empty without any. Throws
+    /// `RequestFault` as `text` does.
+    static func note(_ body: JSONTree) throws(RequestFault) -> [UInt8] {
+        guard let note = body["note"], note != "" else { return [] }
+        return try textIfGiven(note, "/note", SilenceRequest.commentMax) ?? []
+    }
 }

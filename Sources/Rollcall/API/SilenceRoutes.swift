@@ -7,13 +7,8 @@ extension Router {
     /// Answers `POST /v1/silences`.
     func postSilence(_ request: HTTPRequest, _ answer: @escaping Answer) {
         guard let answer = noting(SilenceRequest.fields, request, answer) else { return }
-        read(request, answer) { (body) throws(BodyFault) in
-            do throws(SilenceRequest.Fault) {
-                let now = ClockReading.now().wall
-                return .silence(.begin(try SilenceRequest(body, now: now).silence))
-            } catch {
-                throw BodyFault(detail: error.text, isPlace: error.isPlace)
-            }
+        read(request, answer) { (body) throws(RequestFault) in
+            .silence(.begin(try SilenceRequest(body, now: ClockReading.now().wall).silence))
         } then: { receipt, answer in
             if let number = receipt.repeated?.first {
                 return self.showSilence(number, warns: true, answer)
@@ -130,13 +125,6 @@ extension Router {
 
     // MARK: - Writes of admins
 
-    /// The reason why a body is not taken.
-    struct BodyFault: Error {
-        let detail: String
-        /// True if a text looks like coordinates.
-        var isPlace = false
-    }
-
     static func unprocessable(_ detail: String) -> HTTPResponse {
         .problem(422, "Unprocessable Content", detail: detail)
     }
@@ -157,23 +145,37 @@ extension Router {
     /// `then` after its commit. It is done once under the name that the request may have.
     func read(
         _ request: HTTPRequest, _ answer: @escaping Answer,
-        _ make: (JSONTree) throws(BodyFault) -> Event,
+        _ make: (JSONTree) throws(RequestFault) -> Event,
         then: @escaping Then
     ) {
-        if let refusal = Self.bulk(request) { return answer(refusal, InputStats()) }
-        let event: Event
-        do {
-            event = try make(try JSONTree(reading: request.body))
-        } catch let error as JSONError {
-            return answer(Self.notJSON(error), InputStats())
-        } catch let error as BodyFault {
-            var input = InputStats()
-            if error.isPlace { input.addProblem(.coordinate) }
-            return answer(Self.unprocessable(error.detail), input)
-        } catch {
-            return answer(Self.unprocessable("not understood"), InputStats())
-        }
+        guard let event = document(request, answer, make) else { return }
         write(event, request, answer, once: .action, as: action(event, request), then: then)
+    }
+
+    /// Returns what `make` makes of a body of one object; nil if it is too large, or cannot be read,
+    /// which is answered.
+    func document<Made>(
+        _ request: HTTPRequest, _ answer: Answer, _ make: (JSONTree) throws(RequestFault) -> Made
+    ) -> Made? {
+        var input = InputStats()
+        if let refusal = Self.bulk(request) {
+            answer(refusal, input)
+            return nil
+        }
+        let body: JSONTree
+        do throws(JSONError) {
+            body = try JSONTree(reading: request.body)
+        } catch {
+            answer(Self.notJSON(error), input)
+            return nil
+        }
+        do throws(RequestFault) {
+            return try make(body)
+        } catch {
+            if error.isPlace { input.addProblem(.coordinate) }
+            answer(Self.unprocessable(error.text), input)
+            return nil
+        }
     }
 
     /// Says who asks for the event of an operator; nil of others.

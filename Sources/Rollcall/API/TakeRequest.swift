@@ -16,19 +16,10 @@ struct TakeRequest {
         guard case .object = body else {
             throw RequestFault(pointer: "", detail: "an object expected")
         }
-        let given = body["by"] == .null ? nil : body["by"]
-        guard given != nil || !token.isEmpty else {
-            throw RequestFault(pointer: "/by", detail: "must say who takes it")
-        }
-        let by = try given.map { (value) throws(RequestFault) in
-            try RequestFault.text(value, "/by", SilenceRequest.authorMax)
-        }
-        var note: [UInt8] = []
-        if let value = body["note"], value != .null, value != "" {
-            note = try RequestFault.text(value, "/note", SilenceRequest.commentMax)
-        }
+        let by = try RequestFault.textIfGiven(body["by"], "/by", SilenceRequest.authorMax) ?? token
+        if by.isEmpty { throw RequestFault(pointer: "/by", detail: "must say who takes it") }
         take = Take(
-            incident: incident, by: by ?? token, token: token, note: note,
+            incident: incident, by: by, token: token, note: try RequestFault.note(body),
             until: try Self.end(body, now))
     }
 

@@ -9,14 +9,10 @@ extension Router {
         guard let answer = noting(TakeRequest.fields, request, answer) else { return }
         withIncident(text, answer) { incident in
             let token = self.action(.take, request).token
-            self.read(request, answer) { (body) throws(BodyFault) in
-                do throws(RequestFault) {
-                    let now = ClockReading.now().wall
-                    let asked = try TakeRequest(body, incident, token: token, now: now)
-                    return .take(.begin(asked.take))
-                } catch {
-                    throw BodyFault(detail: error.text, isPlace: error.isPlace)
-                }
+            self.read(request, answer) { (body) throws(RequestFault) in
+                let now = ClockReading.now().wall
+                let asked = try TakeRequest(body, incident, token: token, now: now)
+                return .take(.begin(asked.take))
             } then: { receipt, answer in
                 if let fault = receipt.takeFault {
                     return answer(Self.refusal(fault), InputStats())

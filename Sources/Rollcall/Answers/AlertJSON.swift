@@ -62,7 +62,7 @@ package enum AlertJSON {
             "total": .integer(Int64(alert.stats.total)), "active_at": time(alert.activeAt),
             "starts_at": fires ? time(alert.startsAt) : nil,
             "incident": fires ? .integer(alert.incident) : nil,
-            "key": fires ? self.key(alert.incident, view) : nil,
+            "key": fires ? .text(IncidentKey.text(view.storeNumber, alert.incident)) : nil,
             "taken": taken(alert, engine), "told": notified(reaches),
             "receivers": receivers(reaches, engine.clock),
             "escalations": escalations(alert, engine),
