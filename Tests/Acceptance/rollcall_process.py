@@ -415,6 +415,16 @@ class RollcallTestCase(unittest.TestCase):
         """A store with its process, ready."""
         return self.rollcall(config, **options).start()
 
+    def assert_replays(self, server):
+        """Exports the store of a server that has stopped: a replay decides what was decided (J4)."""
+        export = os.path.join(self.directory, "export")
+        for line in (
+                ["export", "--storage.path", server.store, "--output", export],
+                ["replay", "--verify", export]):
+            done = subprocess.run(
+                [BINARY, *line], capture_output=True, timeout=120, env=plain_environment())
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def problem(self, answer, status):
         """Checks that an answer is a problem document of this status; the document."""
         self.assertEqual(answer.status, status, answer)

@@ -187,13 +187,7 @@ class AskTests(RollcallTestCase):
         self.ask(server, "app", "cat", by="nobody")
         self.pushes(2)
         self.assertEqual(server.stop(), 0)
-        export = f"{self.directory}/export"
-        for line in (
-                ["export", "--storage.path", server.store, "--output", export],
-                ["replay", "--verify", export]):
-            done = subprocess.run(
-                [BINARY, *line], capture_output=True, timeout=120, env=plain_environment())
-            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_replays(server)
 
 
 if __name__ == "__main__":

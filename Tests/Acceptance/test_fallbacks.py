@@ -4,12 +4,11 @@ killed in between, and both learn of the end.
 Source: D3.
 """
 
-import subprocess
 import time
 import unittest
 
 from loopback_receivers import Fleet, Hook, Pager, people
-from rollcall_process import BINARY, RollcallTestCase, eventually, plain_environment
+from rollcall_process import RollcallTestCase, eventually
 
 # Paged some 3 s after the last contact, and given away 5 s later.
 CONFIG = """
@@ -106,13 +105,7 @@ class FallbackTests(RollcallTestCase):
             ("duty-phone", "oncall"),
             {(one["receiver"], one.get("fallback_of")) for one in history["receivers"]})
         self.assertEqual(server.stop(), 0)
-        export = f"{self.directory}/export"
-        for line in (
-                ["export", "--storage.path", server.store, "--output", export],
-                ["replay", "--verify", export]):
-            done = subprocess.run(
-                [BINARY, *line], capture_output=True, timeout=120, env=plain_environment())
-            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_replays(server)
 
     def test_what_is_taken_or_over_in_time_is_given_to_nobody(self):
         oncall = Hook(self)
