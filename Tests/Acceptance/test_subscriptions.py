@@ -260,8 +260,12 @@ class SubscriptionTests(RollcallTestCase):
         self.assertNotIn("a", {one.get("subject") for one in subscriber.events})
         # Its clock is an hour ahead of ours.
         self.assertEqual(set(subscriber.faults), {"signature: Message timestamp too new"})
-        self.assertEqual(server.scrape()(
-            "rollcall_subscription_events_total", subscription="dispatcher", outcome="skipped"), 6)
+        # They are counted once the subscriber's answer has come.
+        eventually(
+            lambda: server.scrape()(
+                "rollcall_subscription_events_total",
+                subscription="dispatcher", outcome="skipped") == 6,
+            5, "they are counted")
 
     def test_over_kills_of_either_side_nothing_is_lost_and_order_is_kept(self):
         choose = random.Random(SEED)
