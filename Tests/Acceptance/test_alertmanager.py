@@ -108,7 +108,7 @@ class AlertmanagerTests(RollcallTestCase):
             "alertname": "NoOnlineResponders", "region": "north", "severity": "critical"})
         annotations = alert["annotations"]
         self.assertTrue(
-            annotations["summary"].startswith("north: nobody online, 2 of 2 out of contact"), annotations)
+            annotations["summary"].startswith("Nobody can be reached in north, 2 of 2 out of contact"), annotations)
         self.assertEqual(
             annotations["runbook_url"], "https://wiki.example.org/NoOnlineResponders")
         self.assertTrue(alert["generatorURL"].startswith("https://rollcall.example.org/"))

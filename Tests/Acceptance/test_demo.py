@@ -118,7 +118,7 @@ class DemoTests(DemoTestCase):
         self.told(demo, "r-12: goes off duty", "r-12 NOT_EXPECTED", "r-12 has no gap")
         self.told(
             demo, "harbour: the only mast fails", "NoOnlineResponders fires",
-            "page      to oncall (critical): harbour: nobody online, 6 of 6 out of contact",
+            "page      to oncall (critical): Nobody can be reached in harbour, 6 of 6 out of contact",
             "the mast works again", "NoOnlineResponders of harbour is resolved",
             "page      to oncall (critical): Over: harbour")
         self.assertNotIn("NOT SEEN", demo.text)
@@ -250,7 +250,7 @@ class MembersDemoTests(DemoTestCase):
             demo, "members a, b, c share a log in etcd", "newcomers are acknowledged",
             "r-07: the app is swiped away", "is killed (SIGKILL)", "leads now",
             "nothing was acknowledged for", "nothing acknowledged was lost", "r-07 OFFLINE",
-            "page      to oncall (critical): harbour: nobody online", "is started again",
+            "page      to oncall (critical): Nobody can be reached in harbour", "is started again",
             "follows, ", "every member knows all", "the pager heard of harbour once",
             "Members and etcd end now.")
         killed = re.search(r"member (.) leads, and is killed", demo.text).group(1)

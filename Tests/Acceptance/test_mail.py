@@ -77,7 +77,7 @@ class ThreadTests(MailTestCase):
             self.assertLess(abs(at - now_ms()), 60_000)
         fired, ended = (mail.message for mail in mails.mails)
         self.assertTrue(
-            fired["Subject"].startswith(f"FIRING: {REGION}: nobody online, 2 of 2"), fired["Subject"])
+            fired["Subject"].startswith(f"FIRING: Nobody can be reached in {REGION}, 2 of 2"), fired["Subject"])
         self.assertTrue(ended["Subject"].startswith(f"RESOLVED: {REGION}: "), ended["Subject"])
         self.assertEqual((fired["Importance"], ended["Importance"]), ("high", None))
         text = mails.mails[0].text

@@ -53,7 +53,7 @@ class TellingTests(PatchedTestCase):
 
     RECEIVERS = """(all) => ({...all, alerts: [{
         alertname: 'NoOnlineResponders', state: 'firing', severity: 'critical', incident: 1,
-        labels: {region: 'north'}, annotations: {summary: 'north: nobody online'},
+        labels: {region: 'north'}, annotations: {summary: 'Nobody can be reached in north'},
         active_at: ago(200), starts_at: ago(140), count: 3, total: 3,
         told: [{receiver: 'pager', at: ago(140)}], muted: [], receivers: [
           {receiver: 'chat', state: 'taken', decided_at: ago(140), attempts: 1, taken_at: ago(139)},
@@ -90,7 +90,7 @@ class TellingTests(PatchedTestCase):
         server = self.serve(SETTINGS)
         page = self.patched(server, "/alerts", {"/v1/alerts": """(all) => ({...all, alerts: [{
             alertname: 'NoOnlineResponders', state: 'firing', severity: 'critical', incident: 1,
-            labels: {region: 'north'}, annotations: {summary: 'north: nobody online'},
+            labels: {region: 'north'}, annotations: {summary: 'Nobody can be reached in north'},
             active_at: ago(200), starts_at: ago(140), count: 3, total: 3, told: [], muted: [],
             taken: {by: 'kim \\u202e<b>', token: 'desk', note: 'calling <i>harbour</i>',
               at: ago(60), until: ago(-1800), incident: 1},
@@ -108,7 +108,7 @@ class TellingTests(PatchedTestCase):
         receivers = "receivers: [{receiver: 'pager', state: 'refused', attempts: 1}]"
         alert = """(all) => ({...all, alerts: [{alertname: 'NoOnlineResponders', state: 'firing',
             severity: 'critical', incident: 1, labels: {region: 'north'},
-            annotations: {summary: 'north: nobody online'},
+            annotations: {summary: 'Nobody can be reached in north'},
             active_at: ago(20), starts_at: ago(20), count: 3, total: 3, told: [], muted: [],
             WAYS}]})"""
         pending = "(all) => ({...all, receivers: [{name: 'pager', kind: 'webhook', pending: 2}]})"

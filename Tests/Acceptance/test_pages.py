@@ -101,7 +101,7 @@ class RegionTests(PagesTestCase):
         """What somebody who is woken by it reads."""
         summary = incident.payload["summary"]
         self.assertEqual(
-            summary, "north: nobody online, 6 of 6 out of contact: 4 low_power, 2 no_network")
+            summary, "Nobody can be reached in north, 6 of 6 out of contact: 4 low_power, 2 no_network")
         self.assertLessEqual(len(summary), 140)
         self.assertEqual(incident.payload["severity"], "critical")
         self.assertEqual(incident.payload["class"], "NoOnlineResponders")

@@ -70,7 +70,7 @@ class NtfyTests(ReceiversTestCase):
         self.assertEqual(self.ntfy.faults, [])
         fired, ended = self.ntfy.messages
         self.assertTrue(
-            fired["title"].startswith(f"FIRING: {REGION}: nobody online, 2 of 2"), fired["title"])
+            fired["title"].startswith(f"FIRING: Nobody can be reached in {REGION}, 2 of 2"), fired["title"])
         self.assertEqual((fired["priority"], fired["tags"]), (5, ["rotating_light", "NoOnlineResponders"]))
         self.assertRegex(fired["click"], r"^https://rollcall\.example\.org/alerts\?incident=\d+$")
         self.assertIn("count: 2\n", fired["message"])
@@ -131,7 +131,7 @@ class OpsgenieTests(ReceiversTestCase):
         self.assertEqual(len(self.opsgenie.alerts), 1)
         body = alert.body
         self.assertRegex(body["alias"], r"^rollcall-[0-9a-f]{16}-\d+$")
-        self.assertTrue(body["message"].startswith(f"{REGION}: nobody online, 2 of 2"), body)
+        self.assertTrue(body["message"].startswith(f"Nobody can be reached in {REGION}, 2 of 2"), body)
         self.assertEqual(
             (body["priority"], body["entity"], body["source"], body["tags"]),
             ("P1", REGION, "rollcall", ["NoOnlineResponders", "critical"]))

@@ -92,7 +92,7 @@ class StormTests(RollcallTestCase):
         storm = int(KEY.fullmatch(incident.key)[1])
         payload = incident.payload
         self.assertEqual(
-            payload["summary"], "200 regions: nobody online, 200 of 200 out of contact")
+            payload["summary"], "Nobody can be reached in 200 regions, 200 of 200 out of contact")
         self.assertEqual((payload["severity"], payload["source"]), ("critical", "rollcall"))
         details = payload["custom_details"]
         self.assertEqual((details["alerts"], details["storm"]), ("200", str(storm)))
@@ -145,7 +145,7 @@ class StormTests(RollcallTestCase):
         eventually(lambda: len(self.pager.incidents) >= 4, BACK, "the storm")
         storm = next(i for i in self.pager.incidents if KEY.fullmatch(i.key))
         self.assertEqual(
-            storm.payload["summary"], "197 regions: nobody online, 197 of 197 out of contact")
+            storm.payload["summary"], "Nobody can be reached in 197 regions, 197 of 197 out of contact")
         self.crash()
         self.fleet.restore(*self.everybody[:3])
         eventually(

@@ -76,7 +76,7 @@ import Testing
         #expect(first["count"] as? Int == 10 && first["total"] as? Int == 10)
         #expect((first["members"] as? [String])?.count == 10)
         let annotations = try #require(first["annotations"] as? [String: String])
-        #expect(annotations["summary"]?.hasPrefix("Fleet: 10 of 10 offline") == true)
+        #expect(annotations["summary"]?.hasPrefix("10 of 10 cannot be reached") == true)
     }
 
     @Test func `the history goes on page by page, and its filters hold`() throws {
@@ -253,7 +253,7 @@ import Testing
                 "alertname": "NoOnlineResponders", "region": "empty", "severity": "critical",
             ])
         #expect(
-            (alert["annotations"] as? [String: String])?["summary"] == "empty: nobody is on duty")
+            (alert["annotations"] as? [String: String])?["summary"] == "Nobody is on duty in empty")
         // It was decided for both, and nobody says how they are reached.
         #expect((alert["told"] as? [Any])?.isEmpty == true)
         let receivers = try #require(alert["receivers"] as? [[String: Any]])

@@ -110,7 +110,7 @@ import Testing
         func alert(_ state: String) -> String {
             """
             [{"alertname":"NoOnlineResponders","state":"\(state)","severity":"critical",
-              "labels":{"region":"north"},"annotations":{"summary":"north: nobody online"}},
+              "labels":{"region":"north"},"annotations":{"summary":"Nobody can be reached in north"}},
              {"alertname":"Watchdog","state":"firing","severity":"none","labels":{}}]
             """
         }
@@ -121,7 +121,7 @@ import Testing
         #expect(
             told == [
                 ["rollcall NoOnlineResponders is pending for north"],
-                ["rollcall NoOnlineResponders fires: north: nobody online"], [],
+                ["rollcall NoOnlineResponders fires: Nobody can be reached in north"], [],
             ])
         let news = narrator.follow(try answers([]), silent: [])
         #expect(lines(news) == ["rollcall NoOnlineResponders of north is resolved"])

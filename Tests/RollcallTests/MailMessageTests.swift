@@ -34,7 +34,7 @@ import Testing
             of: message,
             Array(
                 """
-                FIRING: north: nobody online, 6 of 6 silent
+                FIRING: Nobody can be reached in north, 6 of 6 silent
                 None of 6 is ONLINE.
                 count: 6
                 causes: 4 low_power, 2 no_network
@@ -49,7 +49,7 @@ import Testing
             From: Rollcall <rollcall@example.org>
             To: duty@example.org,
              lead@example.org
-            Subject: FIRING: north: nobody online, 6 of 6 silent
+            Subject: FIRING: Nobody can be reached in north, 6 of 6 silent
             Message-ID: <rollcall-00000000000000ab-17.\(id)@example.org>
             In-Reply-To: <rollcall-00000000000000ab-17@example.org>
             References: <rollcall-00000000000000ab-17@example.org>

@@ -25,7 +25,7 @@ import Testing
                 "severity":"critical"},"annotations":{"causes":"4 low_power, 2 no_network",\
                 "count":"6","description":"None of 6 is ONLINE.",\
                 "runbook_url":"https://runbooks/a?b&c",\
-                "summary":"north: nobody online, 6 of 6 silent"},\
+                "summary":"Nobody can be reached in north, 6 of 6 silent"},\
                 "startsAt":"2026-11-21T03:00:00.000Z","endsAt":"2026-11-21T03:17:05.250Z",\
                 "generatorURL":"https://rollcall.example.org/v1/alerts"}]
                 """
@@ -92,7 +92,7 @@ import Testing
                 "region":"north","severity":"critical"},\
                 "annotations":{"causes":"4 low_power, 2 no_network","count":"6",\
                 "description":"None of 6 is ONLINE.","runbook_url":"https://runbooks/a?b&c",\
-                "summary":"Over: north: nobody online, 6 of 6 silent"},\
+                "summary":"Over: Nobody can be reached in north, 6 of 6 silent"},\
                 "startsAt":"2026-11-21T03:00:00.000Z","endsAt":"2026-11-21T03:02:05.250Z",\
                 "generatorURL":"https://rollcall.example.org/v1/alerts",\
                 "fingerprint":"f7c52e64bd7dfb2c"},\
@@ -100,7 +100,7 @@ import Testing
                 "region":"south","severity":"critical"},\
                 "annotations":{"count":"2","description":"None of 6 is ONLINE.",\
                 "runbook_url":"https://runbooks/a?b&c",\
-                "summary":"south: nobody online, 6 of 6 silent"},\
+                "summary":"Nobody can be reached in south, 6 of 6 silent"},\
                 "startsAt":"2026-11-21T03:00:00.000Z","endsAt":"0001-01-01T00:00:00Z",\
                 "generatorURL":"","fingerprint":"980cd0a065cb025e"}],\
                 "groupLabels":{"alertname":"NoOnlineResponders"},\
@@ -157,7 +157,7 @@ import Testing
                 {"routing_key":"R0UT1NG","event_action":"trigger",\
                 "dedup_key":"rollcall-00000000000000ab-17","client":"Rollcall",\
                 "client_url":"https://rollcall.example.org",\
-                "payload":{"summary":"north: nobody online, 6 of 6 silent",\
+                "payload":{"summary":"Nobody can be reached in north, 6 of 6 silent",\
                 "source":"rollcall/north","severity":"critical",\
                 "timestamp":"2026-11-21T03:00:00.000+0000","component":"liveness",\
                 "group":"north","class":"NoOnlineResponders",\

@@ -29,11 +29,11 @@ import Testing
         let end = "region=north runbook_url=https://runbooks/a?b&c severity=critical"
         let start = "starts_at=2026-11-21T03:00:00.000Z"
         let firing =
-            "critical alert firing: north: nobody online, 6 of 6 silent \(rest) \(end) \(start)"
+            "critical alert firing: Nobody can be reached in north, 6 of 6 silent \(rest) \(end) \(start)"
         #expect(
             capture.lines == [
                 firing, firing,
-                "info alert resolved: north: nobody online, 6 of 6 silent "
+                "info alert resolved: Nobody can be reached in north, 6 of 6 silent "
                     + "alertname=NoOnlineResponders causes=4 low_power, 2 no_network count=6 "
                     + "ends_at=2026-11-21T03:02:05.250Z \(end) \(start)",
                 "warning alert still firing: a\nb severity=warning \(start)",

@@ -25,7 +25,7 @@ enum NotificationSamples {
             ]),
             annotations: labels([
                 ("description", "None of 6 is ONLINE."), ("runbook_url", "https://runbooks/a?b&c"),
-                ("summary", "\(over)\(region): nobody online, 6 of 6 silent"),
+                ("summary", "\(over)Nobody can be reached in \(region), 6 of 6 silent"),
             ]),
             details: labels([("count", "6"), ("causes", "4 low_power, 2 no_network")]),
             startsAt: time, endsAt: endsAt, generatorURL: "https://rollcall.example.org/v1/alerts")

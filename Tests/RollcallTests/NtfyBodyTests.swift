@@ -17,7 +17,7 @@ import Testing
         let message = NotificationSamples.message([NotificationSamples.alert(region: "Nørrebro")])
         #expect(
             NotificationSamples.text(NtfyBody.bytes(message, topic: "rollcall")) == """
-                {"topic":"rollcall","title":"FIRING: Nørrebro: nobody online, 6 of 6 silent",\
+                {"topic":"rollcall","title":"FIRING: Nobody can be reached in Nørrebro, 6 of 6 silent",\
                 "message":"None of 6 is ONLINE.\\ncount: 6\\ncauses: 4 low_power, 2 no_network\\n\
                 NoOnlineResponders · critical · since 2026-11-21T03:00:00.000Z\\n\
                 Runbook: https://runbooks/a?b&c\\nRollcall: https://rollcall.example.org/v1/alerts",\
@@ -31,7 +31,7 @@ import Testing
             [NotificationSamples.alert(endsAt: Self.later)], kind: .resolved)
         #expect(
             NotificationSamples.text(NtfyBody.bytes(message, topic: "rollcall")) == """
-                {"topic":"rollcall","title":"RESOLVED: north: nobody online, 6 of 6 silent",\
+                {"topic":"rollcall","title":"RESOLVED: Nobody can be reached in north, 6 of 6 silent",\
                 "message":"None of 6 is ONLINE.\\n\
                 NoOnlineResponders · since 2026-11-21T03:00:00.000Z · over since \
                 2026-11-21T03:02:05.250Z\\n\
@@ -67,9 +67,12 @@ import Testing
             body["click"] as? String
                 == "https://rollcall.example.org/alerts?alertname=NoOnlineResponders")
         #expect(
-            body["title"] as? String == "FIRING: south: nobody online, 6 of 6 silent (and 1 more)")
+            body["title"] as? String
+                == "FIRING: Nobody can be reached in south, 6 of 6 silent (and 1 more)")
         let text = try #require(body["message"] as? String)
-        #expect(text.hasPrefix("FIRING: south: nobody online, 6 of 6 silent\nNone of 6 is ONLINE."))
+        #expect(
+            text.hasPrefix(
+                "FIRING: Nobody can be reached in south, 6 of 6 silent\nNone of 6 is ONLINE."))
         #expect(text.hasSuffix("\n\nstill firing: 4 more"))
         message.externalURL = ""
         #expect(try Self.object(message)["click"] == nil)

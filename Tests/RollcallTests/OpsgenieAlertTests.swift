@@ -16,7 +16,7 @@ import Testing
     @Test func `an alert has everything in its field`() {
         #expect(
             NotificationSamples.text(OpsgenieAlert.bytes(NotificationSamples.alert())) == """
-                {"message":"north: nobody online, 6 of 6 silent",\
+                {"message":"Nobody can be reached in north, 6 of 6 silent",\
                 "alias":"rollcall-00000000000000ab-17",\
                 "description":"None of 6 is ONLINE.\\nRunbook: https://runbooks/a?b&c\\n\
                 Rollcall: https://rollcall.example.org/v1/alerts",\
@@ -34,7 +34,8 @@ import Testing
                 + "?identifierType=alias")
         #expect(
             NotificationSamples.text(OpsgenieAlert.bytes(alert))
-                == #"{"source":"rollcall","note":"Over: north: nobody online, 6 of 6 silent"}"#)
+                == #"{"source":"rollcall","note":"Over: Nobody can be reached in north, 6 of 6 silent"}"#
+        )
         #expect(
             OpsgenieAlert.url(NotificationSamples.alert(), api: "https://h/jsm/ops/integration")
                 == "https://h/jsm/ops/integration/v2/alerts")

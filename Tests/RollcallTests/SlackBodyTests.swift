@@ -13,10 +13,10 @@ import Testing
             [hostile, NotificationSamples.alert(region: "south", incident: 16)], memberCount: 1)
         #expect(
             NotificationSamples.text(SlackBody.bytes(message)) == """
-                {"text":"FIRING: &lt;!channel&gt; &amp; co: nobody online, 6 of 6 silent",\
+                {"text":"FIRING: Nobody can be reached in &lt;!channel&gt; &amp; co, 6 of 6 silent",\
                 "blocks":[{"type":"section","text":{"type":"mrkdwn","text":"\
                 *FIRING* · critical · NoOnlineResponders\\n\
-                *&lt;!channel&gt; &amp; co: nobody online, 6 of 6 silent*\\n\
+                *Nobody can be reached in &lt;!channel&gt; &amp; co, 6 of 6 silent*\\n\
                 None of 6 is ONLINE."}},\
                 {"type":"section","fields":[{"type":"mrkdwn","text":"*count*\\n6"},\
                 {"type":"mrkdwn","text":"*causes*\\n4 low_power, 2 no_network"}]},\
@@ -32,9 +32,9 @@ import Testing
             [NotificationSamples.alert(endsAt: Self.later)], kind: .resolved)
         #expect(
             NotificationSamples.text(SlackBody.bytes(message)) == """
-                {"text":"RESOLVED: north: nobody online, 6 of 6 silent",\
+                {"text":"RESOLVED: Nobody can be reached in north, 6 of 6 silent",\
                 "blocks":[{"type":"section","text":{"type":"mrkdwn","text":"\
-                *RESOLVED* · NoOnlineResponders\\n*north: nobody online, 6 of 6 silent*\\n\
+                *RESOLVED* · NoOnlineResponders\\n*Nobody can be reached in north, 6 of 6 silent*\\n\
                 None of 6 is ONLINE."}},\
                 {"type":"context","elements":[{"type":"mrkdwn","text":"\
                 since 2026-11-21T03:00:00.000Z · over since 2026-11-21T03:02:05.250Z · \
@@ -50,7 +50,7 @@ import Testing
         let body = try #require(
             JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
         #expect((body["blocks"] as? [Any])?.count == blocks)
-        let more = "FIRING: north: nobody online, 6 of 6 silent (and \(count - 1) more)"
+        let more = "FIRING: Nobody can be reached in north, 6 of 6 silent (and \(count - 1) more)"
         #expect(body["text"] as? String == more)
     }
 

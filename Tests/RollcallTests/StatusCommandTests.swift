@@ -49,7 +49,7 @@ import Testing
             "next_attempt_at":"2026-11-21T06:00:05.000Z"}],"muted":[{"receiver":"oncall","reason":"silence",
            "silence":3}]},
           {"alertname":"NoOnlineResponders","state":"pending","severity":"critical",
-           "active_at":"2026-11-21T05:59:30.000Z","annotations":{"summary":"west: nobody online"}},
+           "active_at":"2026-11-21T05:59:30.000Z","annotations":{"summary":"Nobody can be reached in west"}},
           {"alertname":"Watchdog","state":"firing","severity":"none"}]}
         """
     private static let people = #"{"responders":[{},{}],"next":null}"#
@@ -126,7 +126,7 @@ import Testing
 
                 Alerts: 1 firing, 1 pending. 1 silence in force.
                 pending NoOnlineResponders (critical) since 30s ago (05:59:30)
-                  west: nobody online.
+                  Nobody can be reached in west.
                 FIRING HighOfflineRate (warning) since 10m ago (05:50:00)
                   6 of 41 offline. Nobody was told; NOT REACHED: hook (trying, 3 attempts, last
                   error: timed out, next in 5s); not told: oncall (silenced by 3).

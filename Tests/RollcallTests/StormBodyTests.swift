@@ -58,7 +58,7 @@ import Testing
                     {"routing_key":"k","event_action":"trigger",\
                     "dedup_key":"rollcall-00000000000000ab-NoOnlineResponders-417",\
                     "client":"Rollcall","client_url":"https://rollcall.example.org","payload":{\
-                    "summary":"52 regions: nobody online, 18 of 20 out of contact",\
+                    "summary":"Nobody can be reached in 52 regions, 18 of 20 out of contact",\
                     "source":"rollcall","severity":"critical",\
                     "timestamp":"2026-11-21T03:00:00.000+0000","component":"liveness",\
                     "class":"NoOnlineResponders","custom_details":{"alerts":"52","count":"18",\
@@ -92,7 +92,7 @@ import Testing
 
     @Test func `D11: a channel gets one headline, and what is over when it is`() throws {
         let fired = NotificationSamples.text(SlackBody.bytes(try Self.message(.fired)))
-        #expect(fired.contains("*52 regions: nobody online, 18 of 20 out of contact*"))
+        #expect(fired.contains("*Nobody can be reached in 52 regions, 18 of 20 out of contact*"))
         #expect(
             fired.contains(
                 "<https://rollcall.example.org/alerts?alertname=NoOnlineResponders|Rollcall>"))

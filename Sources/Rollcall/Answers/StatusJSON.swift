@@ -57,7 +57,7 @@ enum StatusJSON {
         let standing = NudgeStanding(view.engine, store: 0)
         let settings = edge.settings
         return [
-            "clocks": ClockJSON.list(view.engine, edge), "store": store(view.store),
+            "sentence": Sentence(view).tree, "clocks": ClockJSON.list(view.engine, edge), "store": store(view.store),
             "alerts": alerts(view),
             "nobody_reached": view.store.unreached.tree,
             "nudges": [

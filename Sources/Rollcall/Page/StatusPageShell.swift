@@ -8,7 +8,7 @@ struct StatusPageShell {
     /// The way to the page: "" or "../", so that it also works below a path of a proxy.
     let root: String
 
-    /// The document. Nothing that anybody sent stands in it, so there is nothing to escape.
+    /// The document. Names of regions stand in its sentence, and nothing else that anybody sent.
     func bytes(_ view: StateView) -> [UInt8] {
         let engine = view.engine
         let clock = engine.clock
@@ -21,6 +21,7 @@ struct StatusPageShell {
                 "Not watching since \(RFC3339.string(clock.wall($0))). "
                     + "Statuses are the last known ones."
             } ?? "Watching."
+        let sentence = Sentence(view)
         let unreached = view.store.unreached.sentence.map { "<p><strong>\($0)</strong></p>" } ?? ""
         let rows =
             Status.allCases.map {
@@ -28,10 +29,17 @@ struct StatusPageShell {
             } + [row("not expected", engine.aggregates.notExpected.reduce(0, +))]
         return filled([
             "root": root.isEmpty ? "./" : root, "assets": assets,
+            "title": Self.escaped(sentence.headline), "headline": Self.escaped(sentence.headline),
+            "rest": Self.escaped("\(sentence.rest) \(sentence.detail)"),
             "preloads": preloads.joined(separator: "\n"), "sight": "\(unreached)<p>\(sight)</p>",
             "rows": rows.joined(separator: "\n"), "as_of": RFC3339.string(clock.wallNow),
             "version": BuildInformation.version,
         ])
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+            .replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
     }
 
     private func row(_ word: String, _ count: Int) -> String {

@@ -7,7 +7,7 @@ package struct AlertText {
     /// Bytes of a name in a text at most.
     private static let nameMax = 40
 
-    private let member: NoticeMember
+    let member: NoticeMember
     let facts: AlertFacts
     /// The numbers that causes and people belong to, if those are not the numbers of now (D7).
     let first: AlertStats?
@@ -73,19 +73,32 @@ package struct AlertText {
         if let storm { return headline(storm) }
         let (count, total) = (facts.stats.count, facts.stats.total)
         switch member.name {
-        case .highOfflineRate: return "\(place): \(count) of \(total) offline\(causes)"
+        case .highOfflineRate: return claim + causes
         case .noOnlineResponders:
             if isOver {
                 return total == 0
                     ? "\(place): nobody is expected"
                     : "\(place): \(count) of \(total) out of contact"
             }
-            if isUnstaffed { return "\(place): nobody is on duty" }
-            return "\(place): nobody online, \(count) of \(total) out of contact\(causes)"
+            return isUnstaffed ? claim : "\(claim), \(count) of \(total) out of contact\(causes)"
         case .responderFlapping:
             if isOver, count == 0 { return "\(place): nobody keeps dropping out" }
+            return claim + causes
+        default: return claim
+        }
+    }
+
+    /// What is wrong, and where, with as few numbers as can be: what a title begins with, and what the
+    /// page and the terminal say first. Of an alert that fires, or may soon.
+    package var claim: String {
+        let (count, total) = (facts.stats.count, facts.stats.total)
+        switch member.name {
+        case .highOfflineRate: return "\(count) of \(total) cannot be reached\(inPlace)"
+        case .noOnlineResponders:
+            return isUnstaffed ? "Nobody is on duty\(inPlace)" : "Nobody can be reached\(inPlace)"
+        case .responderFlapping:
             let people = count == 1 ? "1 responder keeps" : "\(count) responders keep"
-            return "\(place): \(people) dropping out\(causes)"
+            return "\(people) dropping out\(inPlace)"
         case .responderOffline: return "\(place): \(offlineHeadline(causesShown))"
         case .rollcallDrill: return "DRILL: a test of the way to you, nothing is wrong"
         case .rollcallOverloaded: return "Rollcall refuses writes: the watch is blind"
@@ -99,25 +112,6 @@ package struct AlertText {
 
     /// By the numbers of now: what it fired for may have become the other thing (D7).
     private var isUnstaffed: Bool { facts.stats.total == 0 }
-
-    private func headline(_ storm: StormFacts) -> String {
-        let (count, total) = (facts.stats.count, facts.stats.total)
-        let isFeed = member.name == .telemetryFeedDown
-        let thing = isFeed ? "backend" : "region"
-        let places = "\(storm.count) \(thing)\(storm.count == 1 ? "" : "s")"
-        if isOver { return "\(member.name.word) in none of \(places) any more" }
-        switch member.name {
-        case .highOfflineRate: return "\(places): \(count) of \(total) offline"
-        case .noOnlineResponders:
-            return "\(places): nobody online, \(count) of \(total) out of contact"
-        case .responderFlapping:
-            let people = count == 1 ? "1 responder keeps" : "\(count) responders keep"
-            return "\(places): \(people) dropping out"
-        case .responderOffline: return "\(places): \(count) of \(total) OFFLINE"
-        case .telemetryFeedDown: return "\(places) stopped beating"
-        default: return "\(places): \(member.name.word)"
-        }
-    }
 
     private var feed: String {
         let suspected = member.labels.value(of: Array("suspected".utf8))
@@ -135,14 +129,23 @@ package struct AlertText {
         facts.lastBatchAt.map { " since \(Self.clock($0))" } ?? ""
     }
 
-    private var place: String {
-        let region = member.labels.first { $0.name == Label.region }?.value
+    /// `north`, or `Fleet`.
+    var place: String {
         guard let region else { return "Fleet" }
-        // Its name went with somebody who was erased.
         return region.isEmpty ? "Erased region" : Self.short(region)
     }
 
-    private var causes: String {
+    /// ` in north`; nothing for the whole fleet.
+    private var inPlace: String {
+        guard let region else { return "" }
+        return region.isEmpty ? " in an erased region" : " in \(Self.short(region))"
+    }
+
+    /// Empty if its name went with somebody who was erased.
+    private var region: [UInt8]? { member.labels.first { $0.name == Label.region }?.value }
+
+    /// `: 4 low_power, 2 no_network`, and whose numbers they are; nothing without any.
+    var causes: String {
         if facts.causes.isEmpty { return "" }
         let named = Self.list(facts.causes.prefix(causesShown))
         let isCut = facts.causes.count > causesShown
@@ -215,23 +218,6 @@ package struct AlertText {
             .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             return ""
         }
-    }
-
-    /// Those with the most people, one after another, and how many there are beside them.
-    private func passed(_ storm: StormFacts) -> String {
-        let rest = storm.count - storm.top.count
-        let top = storm.top.map { AlertText($0, name: name).place(among: member.name) }
-        let more = rest > 0 ? "; and \(rest) more" : ""
-        return "\(storm.count) alerts of \(member.name.word) fire as of \(Self.clock(storm.at)) "
-            + "and are told as one. The most people: \(top.joined(separator: "; "))\(more)."
-    }
-
-    /// `north 12 of 12: 4 low_power, 8 no_network`: one of many.
-    private func place(among name: AlertName) -> String {
-        if name == .telemetryFeedDown {
-            return Self.short(member.labels.value(of: Array("source".utf8)))
-        }
-        return "\(place) \(facts.stats.count) of \(facts.stats.total)\(causes)"
     }
 
     private var passed: String {
@@ -339,7 +325,7 @@ package struct AlertText {
     // MARK: - Words
 
     /// A name as text that cannot fill the line: cut, without control characters.
-    static func short(_ name: [UInt8]) -> String {
+    package static func short(_ name: [UInt8]) -> String {
         let text = String(decoding: name, as: UTF8.self)
         let plain = String(
             String.UnicodeScalarView(
@@ -352,7 +338,7 @@ package struct AlertText {
     }
 
     /// `03:12:00 UTC`: the day is in the stamps.
-    private static func clock(_ instant: Timestamp) -> String {
+    static func clock(_ instant: Timestamp) -> String {
         let text = time(instant)
         return "\(text.dropFirst(11).prefix(8)) UTC"
     }

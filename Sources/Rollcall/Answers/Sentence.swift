@@ -1,0 +1,370 @@
+import RollcallBasis
+import RollcallCore
+import RollcallSupport
+
+/// How everything stands, in words: the worst thing first, then how it is elsewhere, then since when and
+/// most likely why. The page, its title and the terminal begin with it. Source: Contract/Page.
+///
+/// It says what is true now, whether an alert fires or is silenced: an alert that goes on for a while
+/// after its reason is over is none.
+struct Sentence {
+    /// The gravity of what it says.
+    enum Level: String {
+        /// Somebody must do something.
+        case bad
+        /// Some cannot be reached, or may soon not be.
+        case late
+        case good
+        /// It cannot be known.
+        case unknown
+    }
+
+    /// Regions that are named at most.
+    private static let namesMax = 2
+    /// People who are looked at one by one where counts do not tell who can be reached.
+    private static let lookedAtMax = 20_000
+
+    private(set) var level = Level.good
+    private(set) var headline = ""
+    /// How it stands apart from that; may be empty.
+    private(set) var rest = ""
+    /// Since when and most likely why; may be empty.
+    private(set) var detail = ""
+    /// Since when it is so; nil where that is not told.
+    private(set) var since: Timestamp?
+    /// The incident by the key that a pager knows; nil without one.
+    private(set) var key: String?
+
+    private let view: StateView
+    private var engine: Engine { view.engine }
+
+    /// The sentence of `view`.
+    init(_ view: StateView) {
+        self.view = view
+        if tellBlind() || tellDark() || tellRollcall() || tellRate() { return }
+        tellCounts()
+    }
+
+    // MARK: - Numbers
+
+    /// So many of so many can be reached.
+    private struct Share {
+        var reachable: Int
+        var expected: Int
+        /// True if fewer may be.
+        var isAtMost: Bool
+
+        func words(_ what: String = "can be reached") -> String {
+            "\(isAtMost ? "at most " : "")\(reachable) of \(expected) \(what)"
+        }
+    }
+
+    /// Returns how many can be reached, apart from so many who are expected where nobody can be.
+    private func share(apartFrom others: Int = 0) -> Share {
+        let aggregates = engine.aggregates
+        var share = Share(
+            reachable: aggregates.byStatus[Int(Status.online.rawValue)],
+            expected: aggregates.active - others, isAtMost: false)
+        guard isInDoubt, share.reachable > 0 else { return share }
+        guard engine.roster.count <= Self.lookedAtMax else {
+            share.isAtMost = true
+            return share
+        }
+        share.reachable = (0..<engine.roster.count).count { number in
+            let person = engine.roster[number]
+            return person.isActive && engine.reachable(person) == .yes
+        }
+        return share
+    }
+
+    /// True if somebody who is ONLINE may not have been heard since nobody watched (L11): for as long as
+    /// it takes until the last of them is OFFLINE, or was heard.
+    private var isInDoubt: Bool {
+        let clock = engine.clock
+        guard clock.lastBlindEnd > .distantPast else { return false }
+        let policy = engine.policy
+        let longest = max(policy.onDuty.offlineAfter, policy.onMission.offlineAfter)
+        return clock.now - clock.lastBlindEnd < Milliseconds(2 * longest.count)
+    }
+
+    // MARK: - Not watching
+
+    private mutating func tellBlind() -> Bool {
+        guard let onset = engine.clock.onset else { return false }
+        level = .unknown
+        headline = "Rollcall is not watching: who can be reached is not known."
+        let last = Share(
+            reachable: engine.aggregates.byStatus[Int(Status.online.rawValue)],
+            expected: engine.aggregates.active, isAtMost: false)
+        if last.expected > 0 { rest = "Last, \(last.words("could be reached"))." }
+        since = engine.clock.wall(onset)
+        let reasons = BlindReason.allCases.filter { engine.clock.open[Int($0.rawValue)] != nil }
+            .map { GapWording.blindness("\($0.word)") }
+        detail = sentence(lasting(), reasons.joined(separator: "; "))
+        return true
+    }
+
+    // MARK: - Regions where nobody can be reached
+
+    /// A region where nobody can be reached.
+    private struct DarkRegion {
+        let name: [UInt8]
+        let expected: Int
+        let isFiring: Bool
+        let isSilenced: Bool
+
+        /// True if this one is named before another: one that is not silenced, then one that fires, then
+        /// the one with the most people.
+        func isWorse(_ other: DarkRegion) -> Bool {
+            let own = (isSilenced ? 1 : 0, isFiring ? 0 : 1, -expected)
+            let others = (other.isSilenced ? 1 : 0, other.isFiring ? 0 : 1, -other.expected)
+            return own != others ? own < others : name.lexicographicallyPrecedes(other.name)
+        }
+    }
+
+    /// Regions of one kind: how many, and the worst of them.
+    private struct DarkRegions {
+        var count = 0
+        var worst: [DarkRegion] = []
+
+        mutating func add(_ region: DarkRegion) {
+            count += 1
+            let place = worst.firstIndex { region.isWorse($0) } ?? worst.count
+            guard place < namesMax else { return }
+            worst.insert(region, at: place)
+            if worst.count > namesMax { worst.removeLast() }
+        }
+
+        func claim(_ claim: String) -> String {
+            let named = worst.map { AlertText.short($0.name) }
+            let places =
+                count > named.count
+                ? "\(named.joined(separator: ", ")) and \(count - named.count) more"
+                : named.joined(separator: " and ")
+            return "\(claim) in \(places)."
+        }
+    }
+
+    /// Of twenty thousand alerts only the worst are kept: this is done between two turns.
+    private mutating func tellDark() -> Bool {
+        let covered = Set(engine.policy.coverageRegions)
+        var (unreachable, unstaffed) = (DarkRegions(), DarkRegions())
+        var expectedThere = 0
+        engine.alerting.board.forEach { key, alert in
+            guard key.name == .noOnlineResponders, case .region(let name) = key.subject else {
+                return
+            }
+            let number = engine.regions.known(name)
+            let counts = number.map { engine.aggregates.counts(in: $0) } ?? [0, 0, 0, 0]
+            let expected = counts.reduce(0, +)
+            // Of an alert that goes on for a while the reason may be over.
+            guard counts[Int(Status.online.rawValue)] == 0,
+                expected > 0 || covered.contains(name)
+            else { return }
+            expectedThere += expected
+            let region = DarkRegion(
+                name: name, expected: expected, isFiring: alert.state == .firing,
+                isSilenced: Self.isSilenced(alert))
+            if expected > 0 { unreachable.add(region) } else { unstaffed.add(region) }
+        }
+        let isUnreachable = unreachable.count > 0
+        guard let first = isUnreachable ? unreachable.worst.first : unstaffed.worst.first,
+            let alert = engine.alerting.board[
+                AlertKey(name: .noOnlineResponders, subject: .region(first.name))]
+        else { return false }
+        level = first.isSilenced ? .late : .bad
+        headline =
+            isUnreachable
+            ? unreachable.claim("Nobody can be reached") : unstaffed.claim("Nobody is on duty")
+        var parts: [String] = []
+        if isUnreachable, unstaffed.count > 0 { parts.append(unstaffed.claim("Nobody is on duty")) }
+        let share = share(apartFrom: expectedThere)
+        if share.expected > 0 { parts.append("Elsewhere \(share.words()).") }
+        rest = parts.joined(separator: " ")
+        since = alert.activeAt
+        key = incidentKey(alert)
+        let place = unreachable.count > 1 ? " in \(AlertText.short(first.name))" : ""
+        let silent =
+            isUnreachable
+            ? "\(alert.stats.count) of \(first.expected) are out of contact\(place)" : ""
+        detail = [
+            sentence(lasting(), silent), isUnreachable ? likely(alert) : "", seenTo(alert),
+            first.isSilenced ? "Alerts about it are silenced." : "",
+        ].filter { !$0.isEmpty }.joined(separator: " ")
+        return true
+    }
+
+    private static func isSilenced(_ alert: borrowing Alert) -> Bool {
+        alert.notified.isEmpty
+            && alert.muted.contains { if case .silence = $0.reason { true } else { false } }
+    }
+
+    // MARK: - Other alerts
+
+    private mutating func tellRollcall() -> Bool {
+        let alarm = view.store.alarms.first { $0.alertState == .firing }
+        if let alarm {
+            level = .bad
+            since = alarm.startsAt
+            headline = AlertText(alarm.subject.member) { _ in nil }.claim + "."
+        } else {
+            guard let (name, alert) = worst([.rollcallUnsteady, .telemetryFeedDown]) else {
+                return false
+            }
+            level = alert.severity == .critical ? .bad : .late
+            since = alert.startsAt
+            key = incidentKey(alert)
+            headline = text(name, alert).claim + "."
+            detail = seenTo(alert)
+        }
+        let share = share()
+        if share.expected > 0 { rest = capitalised("\(share.words()).") }
+        detail = [sentence(lasting(), ""), detail].filter { !$0.isEmpty }.joined(separator: " ")
+        return true
+    }
+
+    /// The rate of those who cannot be reached, with the numbers of now.
+    private mutating func tellRate() -> Bool {
+        guard let (name, alert) = worst([.highOfflineRate, .responderFlapping]) else {
+            return false
+        }
+        level = alert.severity == .info ? .late : .bad
+        headline = text(name, alert).claim + "."
+        since = alert.startsAt
+        key = incidentKey(alert)
+        let share = share()
+        rest = capitalised("\(share.words()).")
+        detail = [
+            sentence(lasting(), ""), name == .highOfflineRate ? likely(alert) : "", seenTo(alert),
+        ].filter { !$0.isEmpty }.joined(separator: " ")
+        return true
+    }
+
+    /// Returns the gravest alert of some names that fires: in their order, by severity, then the oldest.
+    private func worst(_ names: [AlertName]) -> (name: AlertName, alert: Alert)? {
+        var worst: (rank: (Int, UInt8, Int64), key: AlertKey)?
+        engine.alerting.board.forEach { key, alert in
+            guard alert.state == .firing, let place = names.firstIndex(of: key.name) else { return }
+            let rank = (place, alert.severity.rawValue, alert.incident)
+            if worst.map({ rank < $0.rank }) ?? true { worst = (rank, key) }
+        }
+        return worst.flatMap { found in
+            engine.alerting.board[found.key].map { (found.key.name, $0) }
+        }
+    }
+
+    // MARK: - Calm
+
+    private mutating func tellCounts() {
+        let people = engine.aggregates.byStatus
+        let share = share()
+        let silent = people[Int(Status.offline.rawValue)]
+        let late = people[Int(Status.degraded.rawValue)]
+        guard share.expected > 0 else {
+            headline =
+                engine.counters.lastBatchAt == nil
+                ? "Nothing has come yet." : "Nobody is expected now."
+            return
+        }
+        level =
+            silent > 0 || share.isAtMost || share.reachable < share.expected - late ? .late : .good
+        headline =
+            silent > 0
+            ? "\(silent) of \(share.expected) cannot be reached."
+            : capitalised(
+                share.reachable == share.expected && !share.isAtMost
+                    ? "All \(share.expected) can be reached." : "\(share.words()).")
+        var parts: [String] = []
+        if silent > 0 {
+            parts.append((share.isAtMost ? "at most " : "") + "\(share.reachable) can")
+        }
+        if late > 0 { parts.append("\(late) \(late == 1 ? "is" : "are") late") }
+        let unsure = share.expected - silent - late - share.reachable
+        if unsure > 0 { parts.append("of \(unsure) nothing is known yet") }
+        rest = parts.isEmpty ? "" : capitalised(parts.joined(separator: ", ")) + "."
+        let causes = GapCause.allCases.filter { engine.aggregates.openGaps.count($0) > 0 }
+            .sorted { engine.aggregates.openGaps.count($0) > engine.aggregates.openGaps.count($1) }
+            .prefix(3).map { "\(engine.aggregates.openGaps.count($0)) \(Self.named($0))" }
+        if silent > 0, !causes.isEmpty {
+            detail = "Most likely: \(causes.joined(separator: ", "))."
+        }
+    }
+
+    // MARK: - Words
+
+    private func text(_ name: AlertName, _ alert: Alert) -> AlertText {
+        var member = NoticeMember()
+        member.name = name
+        member.labels = alert.labels
+        member.facts = alert.presentFacts
+        member.facts.stats = alert.stats
+        return AlertText(member) { _ in nil }
+    }
+
+    private func incidentKey(_ alert: Alert) -> String? {
+        alert.incident > 0 ? IncidentKey.text(view.storeNumber, alert.incident) : nil
+    }
+
+    private func lasting() -> String {
+        guard let since else { return "" }
+        return "For \(ConsoleStyle.span(engine.clock.wallNow - since))"
+    }
+
+    private func sentence(_ span: String, _ words: String) -> String {
+        let parts = [span, words].filter { !$0.isEmpty }
+        return parts.isEmpty ? "" : parts.joined(separator: "; ") + "."
+    }
+
+    /// Returns why, if one cause is suspected of most of those whom the alert is about.
+    private func likely(_ alert: Alert) -> String {
+        guard let cause = alert.facts.causes.first, cause.count * 2 >= alert.facts.stats.count
+        else { return "" }
+        let words =
+            switch cause.cause {
+            case .massGap: "the network there, not the people: they fell silent together"
+            case .noNetwork: "no network, as the phones had said"
+            case .permissionDenied: "the location permission, which was taken away"
+            case .locationServicesOff: "location services, which were switched off"
+            case .batteryEmpty: "empty batteries"
+            case .lowPower: "phones that save power"
+            case .appSuspended: "apps that the phones' systems suspended in the background"
+            case .appTerminated: "apps that ended"
+            case .neverHeard: "phones that never reported since their people are expected"
+            case .unexplained: ""
+            }
+        return words.isEmpty
+            ? "Nothing that the phones had said explains it." : "Most likely \(words)."
+    }
+
+    private static func named(_ cause: GapCause) -> String {
+        "\(cause.word)".split(separator: "_").joined(separator: " ")
+    }
+
+    private func seenTo(_ alert: Alert) -> String {
+        let incidents = [alert.incident] + alert.notified.map(\.storm)
+        let takes = incidents.compactMap {
+            engine.alerting.notifications.take(of: $0, at: engine.clock.now)
+        }
+        guard let take = takes.max(by: { $0.until < $1.until }) else { return "" }
+        return "\(AlertText.short(take.by)) sees to it."
+    }
+
+    private func capitalised(_ text: String) -> String {
+        text.prefix(1).uppercased() + text.dropFirst()
+    }
+}
+
+extension Sentence {
+    /// As `GET /v1/status` tells it.
+    var tree: JSONTree {
+        [
+            "level": .text(level.rawValue), "headline": .text(headline),
+            "rest": .text(rest), "detail": .text(detail),
+            "since": since.map { AlertJSON.time($0) } ?? nil,
+            "incident": key.map { .text($0) } ?? nil,
+        ]
+    }
+
+    /// The headline and how it stands elsewhere, in one line.
+    var line: String { [headline, rest].filter { !$0.isEmpty }.joined(separator: " ") }
+}
