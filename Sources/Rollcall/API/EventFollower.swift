@@ -18,6 +18,8 @@ final class EventFollower {
 
     private var bytes: [UInt8] = []
     private var sent = 0
+    /// True once they know how the watch stands: then changes are enough.
+    private var knowsWatch = false
     private var sentAt: Int64 = 0
     private var tookAt: Int64 = 0
 
@@ -90,6 +92,17 @@ final class EventFollower {
         bytes += Array("id: \(cursor)\nevent: \(event.kind.word)\ndata: ".utf8)
         bytes += event.body
         bytes += [UInt8(ascii: "\n"), UInt8(ascii: "\n")]
+    }
+
+    /// True if they want to know how the watch stands.
+    var wantsWatch: Bool { question.query.hasWatch && stream != nil }
+
+    /// Appends how the watch stands, if there is room; who had none is told all of it later.
+    func tell(_ pulse: WatchPulse) {
+        guard wantsWatch else { return }
+        guard unsent < EventReaders.unsentMax else { return knowsWatch = false }
+        bytes += (knowsWatch ? pulse.change : nil) ?? pulse.whole
+        knowsWatch = true
     }
 
     /// Appends a comment if nothing was sent for long; true if it did.

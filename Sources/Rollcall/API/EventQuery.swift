@@ -48,6 +48,8 @@ struct EventQuery: Sendable {
     var limit = limitStandard
     /// Seconds to wait for an event if there is none.
     var wait = 0
+    /// True if a stream tells how the watch stands, too.
+    var hasWatch = false
 
     static let parameters = Parameters(
         EventQuery(),
@@ -79,6 +81,13 @@ struct EventQuery: Sendable {
                 }
                 query.wait = seconds
             },
+            .flag(
+                "watch",
+                """
+                True for a stream that tells how the watch stands, too: `watch` is the answer of \
+                `GET /v1/status`, and each `watch-change` behind it, within \
+                \(WatchPulse.every.count / 1000 + 1) s, a merge patch (RFC 7396) of what changed since.
+                """, standard: false, into: \.hasWatch),
         ])
 
     /// Reads a place.

@@ -44,12 +44,15 @@ final class EventReaders: @unchecked Sendable {
     private enum Message: Sendable {
         case question(Question)
         case stream(HTTPStream, key: UInt64)
+        /// The answer of `GET /v1/status`.
+        case watch([UInt8])
         case close
     }
 
     private let writer: StateWriter
     private let accessPolicy: AccessPolicy
-    private let stats: EventStreamStats
+    private let edge: EdgeStats
+    private var stats: EventStreamStats { edge.eventStreams }
     private let streamsMax: Int
     private let messages = Mailbox<Message>()
     private let poller: SocketPoller?
@@ -67,16 +70,20 @@ final class EventReaders: @unchecked Sendable {
     private var lastUse: Int64 = 0
     private var access: Access
     private var isClosed = false
+    private var pulse: WatchPulse?
+    /// The instant at which the watch was asked how it stands.
+    private var pulseAskedAt = -WatchPulse.every.count
+    private var isPulseAsked = false
 
-    /// Readers of `writer`'s events, counted in `stats`, at most `streamsMax` of whom follow a stream, for as long as
+    /// Readers of `writer`'s events, counted in `edge`, at most `streamsMax` of whom follow a stream, for as long as
     /// `accessPolicy` lets them in. Its thread runs until `close`.
     init(
-        writer: StateWriter, accessPolicy: AccessPolicy, stats: EventStreamStats, streamsMax: Int,
+        writer: StateWriter, accessPolicy: AccessPolicy, edge: EdgeStats, streamsMax: Int,
         erasedIDs: ErasedIDs
     ) {
         self.erasedIDs = erasedIDs
         self.writer = writer
-        self.stats = stats
+        self.edge = edge
         self.accessPolicy = accessPolicy
         self.streamsMax = streamsMax
         access = accessPolicy.rules.access
@@ -154,6 +161,11 @@ final class EventReaders: @unchecked Sendable {
             guard let reader = readers[key] else { return }
             reader.begin(stream, now)
             flush(reader)
+            // They wait for it.
+            if reader.wantsWatch { askWatch(now) }
+        case .watch(let body):
+            isPulseAsked = false
+            tell(body, now)
         case .close: isClosed = true
         }
     }
@@ -283,6 +295,28 @@ final class EventReaders: @unchecked Sendable {
         readers[reader.key] = nil
     }
 
+    // MARK: - How the watch stands
+
+    /// Asks the state writer once for all who want to know.
+    private func askWatch(_ now: Int64) {
+        guard !isPulseAsked else { return }
+        (isPulseAsked, pulseAskedAt) = (true, now)
+        writer.ask { [edge, weak self] view in
+            var body: [UInt8] = []
+            StatusJSON.append(view, edge, to: &body)
+            self?.put(.watch(body))
+        }
+    }
+
+    private func tell(_ body: [UInt8], _ now: Int64) {
+        guard let next = WatchPulse(body, after: pulse, now: now) else { return }
+        pulse = next
+        for reader in readers.values where reader.wantsWatch {
+            reader.tell(next)
+            flush(reader)
+        }
+    }
+
     // MARK: - Streams
 
     private func flush(_ reader: EventFollower) {
@@ -324,6 +358,11 @@ final class EventReaders: @unchecked Sendable {
             } else if reader.comment(at: now) {
                 flush(reader)
             }
+        }
+        if readers.values.contains(where: \.wantsWatch) {
+            if now - pulseAskedAt >= WatchPulse.every.count { askWatch(now) }
+        } else {
+            pulse = nil
         }
         if readers.isEmpty, store != nil, now - lastUse > Self.idleMax { store = nil }
     }

@@ -46,7 +46,7 @@ package final class Router: Sendable {
         copies = StoreCopy(storePath: writer.storePath)
         self.erasedIDs = erasedIDs
         events = EventReaders(
-            writer: writer, accessPolicy: accessPolicy, stats: edge.eventStreams,
+            writer: writer, accessPolicy: accessPolicy, edge: edge,
             streamsMax: streamsMax, erasedIDs: erasedIDs)
     }
 
