@@ -35,12 +35,16 @@ struct Sentence {
     /// The incident by the key that a pager knows; nil without one.
     private(set) var key: String?
 
+    /// Of how many who are expected how many can be reached.
+    let share: Share
+
     private let view: StateView
     private var engine: Engine { view.engine }
 
     /// The sentence of `view`.
     init(_ view: StateView) {
         self.view = view
+        share = Self.share(view.engine)
         if tellBlind() || tellDark() || tellRollcall() || tellRate() { return }
         tellCounts()
     }
@@ -48,42 +52,46 @@ struct Sentence {
     // MARK: - Numbers
 
     /// So many of so many can be reached.
-    private struct Share {
-        var reachable: Int
-        var expected: Int
+    struct Share {
+        fileprivate(set) var reachable: Int
+        fileprivate(set) var expected: Int
         /// True if fewer may be.
-        var isAtMost: Bool
+        fileprivate(set) var isAtMost = false
 
-        func words(_ what: String = "can be reached") -> String {
+        /// The share without so many of whom nobody can be reached.
+        fileprivate func apart(from others: Int) -> Share {
+            Share(reachable: reachable, expected: expected - others, isAtMost: isAtMost)
+        }
+
+        fileprivate func words(_ what: String = "can be reached") -> String {
             "\(isAtMost ? "at most " : "")\(reachable) of \(expected) \(what)"
         }
     }
 
-    /// Returns how many can be reached, apart from so many who are expected where nobody can be.
-    private func share(apartFrom others: Int = 0) -> Share {
-        let aggregates = engine.aggregates
-        var share = Share(
-            reachable: aggregates.byStatus[Int(Status.online.rawValue)],
-            expected: aggregates.active - others, isAtMost: false)
-        guard isInDoubt, share.reachable > 0 else { return share }
-        guard engine.roster.count <= Self.lookedAtMax else {
-            share.isAtMost = true
-            return share
-        }
-        share.reachable = (0..<engine.roster.count).count { number in
-            let person = engine.roster[number]
-            return person.isActive && engine.reachable(person) == .yes
+    private static func share(_ engine: Engine) -> Share {
+        let online = engine.aggregates.byStatus[Int(Status.online.rawValue)]
+        var share = Share(reachable: online, expected: engine.aggregates.active)
+        if engine.clock.isBlind {
+            share.reachable = 0
+        } else if online > 0, isInDoubt(engine) {
+            if engine.roster.count <= lookedAtMax {
+                share.reachable = (0..<engine.roster.count).count { number in
+                    let person = engine.roster[number]
+                    return person.isActive && engine.reachable(person) == .yes
+                }
+            } else {
+                share.isAtMost = true
+            }
         }
         return share
     }
 
     /// True if somebody who is ONLINE may not have been heard since nobody watched (L11): for as long as
     /// it takes until the last of them is OFFLINE, or was heard.
-    private var isInDoubt: Bool {
+    private static func isInDoubt(_ engine: Engine) -> Bool {
         let clock = engine.clock
         guard clock.lastBlindEnd > .distantPast else { return false }
-        let policy = engine.policy
-        let longest = max(policy.onDuty.offlineAfter, policy.onMission.offlineAfter)
+        let longest = max(engine.policy.onDuty.offlineAfter, engine.policy.onMission.offlineAfter)
         return clock.now - clock.lastBlindEnd < Milliseconds(2 * longest.count)
     }
 
@@ -95,7 +103,7 @@ struct Sentence {
         headline = "Rollcall is not watching: who can be reached is not known."
         let last = Share(
             reachable: engine.aggregates.byStatus[Int(Status.online.rawValue)],
-            expected: engine.aggregates.active, isAtMost: false)
+            expected: engine.aggregates.active)
         if last.expected > 0 { rest = "Last, \(last.words("could be reached"))." }
         since = engine.clock.wall(onset)
         let reasons = BlindReason.allCases.filter { engine.clock.open[Int($0.rawValue)] != nil }
@@ -178,7 +186,7 @@ struct Sentence {
             ? unreachable.claim("Nobody can be reached") : unstaffed.claim("Nobody is on duty")
         var parts: [String] = []
         if isUnreachable, unstaffed.count > 0 { parts.append(unstaffed.claim("Nobody is on duty")) }
-        let share = share(apartFrom: expectedThere)
+        let share = share.apart(from: expectedThere)
         if share.expected > 0 { parts.append("Elsewhere \(share.words()).") }
         rest = parts.joined(separator: " ")
         since = alert.activeAt
@@ -217,7 +225,6 @@ struct Sentence {
             headline = text(name, alert).claim + "."
             detail = seenTo(alert)
         }
-        let share = share()
         if share.expected > 0 { rest = capitalised("\(share.words()).") }
         detail = [sentence(lasting(), ""), detail].filter { !$0.isEmpty }.joined(separator: " ")
         return true
@@ -232,7 +239,6 @@ struct Sentence {
         headline = text(name, alert).claim + "."
         since = alert.startsAt
         key = incidentKey(alert)
-        let share = share()
         rest = capitalised("\(share.words()).")
         detail = [
             sentence(lasting(), ""), name == .highOfflineRate ? likely(alert) : "", seenTo(alert),
@@ -257,7 +263,6 @@ struct Sentence {
 
     private mutating func tellCounts() {
         let people = engine.aggregates.byStatus
-        let share = share()
         let silent = people[Int(Status.offline.rawValue)]
         let late = people[Int(Status.degraded.rawValue)]
         guard share.expected > 0 else {
@@ -305,9 +310,19 @@ struct Sentence {
         alert.incident > 0 ? IncidentKey.text(view.storeNumber, alert.incident) : nil
     }
 
+    /// In whole minutes: who reads it by the stream is told again when there is something new.
     private func lasting() -> String {
         guard let since else { return "" }
-        return "For \(ConsoleStyle.span(engine.clock.wallNow - since))"
+        let minutes = max(0, (engine.clock.wallNow - since).count / 60_000)
+        let (days, hours) = (minutes / 1440, minutes / 60)
+        let span =
+            switch minutes {
+            case 0: "less than a minute"
+            case 1..<60: "\(minutes) min"
+            case 60..<1440: minutes % 60 == 0 ? "\(hours) h" : "\(hours) h \(minutes % 60) min"
+            default: hours % 24 == 0 ? "\(days) d" : "\(days) d \(hours % 24) h"
+            }
+        return "For \(span)"
     }
 
     private func sentence(_ span: String, _ words: String) -> String {
@@ -365,6 +380,11 @@ extension Sentence {
         ]
     }
 
-    /// The headline and how it stands elsewhere, in one line.
-    var line: String { [headline, rest].filter { !$0.isEmpty }.joined(separator: " ") }
+    /// The numbers of who can be reached, beside it.
+    var reachable: JSONTree {
+        [
+            "yes": .integer(Int64(share.reachable)), "of": .integer(Int64(share.expected)),
+            "at_most": .boolean(share.isAtMost),
+        ]
+    }
 }

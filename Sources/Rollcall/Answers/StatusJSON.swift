@@ -56,8 +56,9 @@ enum StatusJSON {
     private static func parts(_ view: StateView, _ edge: EdgeStats) -> JSONTree {
         let standing = NudgeStanding(view.engine, store: 0)
         let settings = edge.settings
+        let sentence = Sentence(view)
         return [
-            "sentence": Sentence(view).tree, "clocks": ClockJSON.list(view.engine, edge), "store": store(view.store),
+            "sentence": sentence.tree, "reachable": sentence.reachable, "clocks": ClockJSON.list(view.engine, edge), "store": store(view.store),
             "alerts": alerts(view),
             "nobody_reached": view.store.unreached.tree,
             "nudges": [

@@ -4,14 +4,18 @@ import RollcallSupport
 
 /// A file of the page, as it stands in `Page/Assets`; its bytes are in the program.
 enum StatusPageAsset: String, CaseIterable, Sendable {
+    case act = "act.js"
     case alerts = "alerts.js"
     case band = "band.js"
     case dom = "dom.js"
     case feeds = "feeds.js"
     case fleet = "fleet.js"
     case frame = "frame.js"
+    case keys = "keys.js"
+    case live = "live.js"
     case main = "main.js"
     case marks = "marks.js"
+    case now = "now.css"
     case nudges = "nudges.js"
     case people = "people.js"
     case person = "person.js"
@@ -28,14 +32,18 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     /// The bytes of the file.
     var bytes: [UInt8] {
         switch self {
+        case .act: PackageResources.act_js
         case .alerts: PackageResources.alerts_js
         case .band: PackageResources.band_js
         case .dom: PackageResources.dom_js
         case .feeds: PackageResources.feeds_js
         case .fleet: PackageResources.fleet_js
         case .frame: PackageResources.frame_js
+        case .keys: PackageResources.keys_js
+        case .live: PackageResources.live_js
         case .main: PackageResources.main_js
         case .marks: PackageResources.marks_js
+        case .now: PackageResources.now_css
         case .nudges: PackageResources.nudges_js
         case .people: PackageResources.people_js
         case .person: PackageResources.person_js
@@ -83,9 +91,12 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
             file.replacing("const house = {};", with: "const house = \(house.printed);").utf8)
     }()
 
+    /// True for what a browser runs.
+    var isScript: Bool { rawValue.hasSuffix(".js") }
+
     /// Its type: a browser runs no script that calls itself something else.
     var contentType: String {
-        self == .style ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8"
+        isScript ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8"
     }
 
     /// The version in their addresses: another one whenever a byte of any of them changes, so that

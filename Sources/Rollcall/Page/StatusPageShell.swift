@@ -13,7 +13,10 @@ struct StatusPageShell {
         let engine = view.engine
         let clock = engine.clock
         let assets = root + Resource.asset.path(StatusPageAsset.version, "").dropFirst()
-        let preloads = StatusPageAsset.allCases.filter { $0 != .style && $0 != .main }.map {
+        // The common one comes first: the others add to it.
+        let styles = [.style] + StatusPageAsset.allCases.filter { !$0.isScript && $0 != .style }
+        let sheets = styles.map { "<link rel=\"stylesheet\" href=\"\(assets)\($0.rawValue)\">" }
+        let preloads = StatusPageAsset.allCases.filter { $0.isScript && $0 != .main }.map {
             "<link rel=\"modulepreload\" href=\"\(assets)\($0.rawValue)\">"
         }
         let sight =
@@ -31,7 +34,7 @@ struct StatusPageShell {
             "root": root.isEmpty ? "./" : root, "assets": assets,
             "title": Self.escaped(sentence.headline), "headline": Self.escaped(sentence.headline),
             "rest": Self.escaped("\(sentence.rest) \(sentence.detail)"),
-            "preloads": preloads.joined(separator: "\n"), "sight": "\(unreached)<p>\(sight)</p>",
+            "styles": sheets.joined(separator: "\n"), "preloads": preloads.joined(separator: "\n"), "sight": "\(unreached)<p>\(sight)</p>",
             "rows": rows.joined(separator: "\n"), "as_of": RFC3339.string(clock.wallNow),
             "version": BuildInformation.version,
         ])

@@ -3,12 +3,12 @@
 import { h, part } from "./dom.js";
 import { band, historyPath } from "./band.js";
 import { nobodyReached } from "./frame.js";
-import { bar, nothing, shape, status, statuses } from "./marks.js";
+import { bar, nothing, shape, statuses } from "./marks.js";
 import {
   alert, count, isForNobody, isTaken, noGap, notTaking, region, returned, section, silenceOf, silent,
   suspected, worstFirst,
 } from "./rows.js";
-import { ago, name, span } from "./words.js";
+import { ago, name, plain, span } from "./words.js";
 
 const gapsShown = 8;
 const firingShown = 4;
@@ -16,19 +16,18 @@ const gapsAsked = 200;
 const regionsShown = 12;
 const backShown = 6;
 const backWithin = 6 * 3_600_000;
-const doubtedAsked = 1000;
 
 export const fleet = {
   path: "",
-  name: "Fleet",
+  name: "Now",
 
-  heading: () => "Fleet",
+  heading: ({ status }) => status?.sentence?.headline ?? "Now",
+  lead,
 
   async load(context) {
     const { ask, askIfThere, every, memory } = context;
     memory.open = await ask(`v1/gaps?state=open&limit=${gapsAsked}`);
     memory.regions = await askIfThere("v1/regions?limit=1000");
-    memory.doubted = await doubted(context);
     await every("back", 10, async () => {
       const since = new Date(context.now() - backWithin).toISOString();
       memory.back = await ask(`v1/gaps?state=closed&since=${since}&limit=${backShown}`);
@@ -43,7 +42,7 @@ export const fleet = {
     const { memory } = context;
     return [
       context.status.last_batch_at ? null : untouched(),
-      part(() => numbers(context)), part(() => firing(context)),
+      part(() => firing(context)),
       h("div", { class: "columns" },
         h("div", { class: "wide" }, part(() => silentPart(context)),
           part(() => (memory.history
@@ -55,19 +54,18 @@ export const fleet = {
   },
 };
 
-// Of whom nobody knows since we were not watching: those who are ONLINE, as the terminal counts
-// them, and whether there are others. While nobody watches that is said of everybody.
-async function doubted({ ask, status: watch }) {
-  const people = watch.responders;
-  if (!watch.watching) return null;
-  const those = async (word) => (people[word] === 0 ? { responders: [] }
-    : ask(`v1/responders?status=${word}&reachable=unknown&limit=${doubtedAsked}`));
-  const online = await those("ONLINE");
-  const late = await those("DEGRADED");
-  return {
-    online: online.responders.length, hasMore: Boolean(online.next),
-    isAny: online.responders.length > 0 || late.responders.some((one) => !one.confirmed),
-  };
+// What must be known first, in the server's words: who cannot be reached, since when, why, who can.
+function lead(context) {
+  const { status: watch } = context;
+  const sentence = watch?.sentence;
+  if (!sentence) return h("h1", { tabindex: -1 }, "Now");
+  return h("div", { class: `lead is-${sentence.level}`, key: "lead" },
+    h("div", { class: "said" },
+      h("h1", { tabindex: -1 },
+        h("span", { class: "worst" }, plain(sentence.headline)), " ",
+        sentence.rest ? h("span", { class: "rest" }, plain(sentence.rest)) : null),
+      sentence.detail ? h("p", { class: "detail" }, plain(sentence.detail)) : null),
+    numbers(context));
 }
 
 // What a fresh installation shows: the next step.
@@ -91,36 +89,45 @@ function firing({ alerts, silences, now, link }) {
         count(rest, "more alert", "more alerts"))) : null);
 }
 
-function numbers({ status: watch, memory, link }) {
+// Each with its word, the ones that need somebody with their shape too.
+function numbers({ status: watch, link }) {
   const people = watch.responders;
-  const { online, hasMore } = memory.doubted ?? { online: 0 };
-  const absent = Object.entries(watch.not_expected)
-    .filter(([reason, number]) => reason !== "all" && number > 0)
-    .map(([reason, number]) => `${number.toLocaleString("en")} ${reason.replaceAll("_", " ")}`);
-  return section("now", "Now", count(people.active, "person expected", "people expected"),
-    h("ul", { class: `numbers${online ? " doubted" : ""}` },
-      statuses.map((word) => h("li", {
-        key: word, class: `number is-${word}${people[word] ? "" : " none"}`,
-      },
-        h("a", { href: link(word === "OFFLINE" ? "silent" : `people?status=${word}`) },
-          h("strong", { "data-count": word }, people[word].toLocaleString("en")), " ",
-          status(word, watch.watching && !(word === "ONLINE" && online))))),
-      h("li", { key: "absent", class: "number is-NOT_EXPECTED" },
-        h("div", null,
-          h("strong", { "data-count": "not_expected" },
-            watch.not_expected.all.toLocaleString("en")), " ",
-          status("NOT_EXPECTED"),
-          absent.length ? h("span", { class: "aside" }, absent.join(", ")) : null))),
-    h("div", { class: online ? "doubted" : "" }, bar(people)),
-    online ? h("p", { class: "warned" }, hasMore ? "At least " : "",
-      `${online.toLocaleString("en")} of the ONLINE cannot be vouched for: we were not watching, `
-      + "and have not heard from them since or not lately enough.") : null);
+  const reach = watch.reachable;
+  const seen = watch.watching ? null : "unconfirmed";
+  const entry = (key, number, words, path, about) => h("li", {
+    key, class: `number is-${key}${number ? "" : " none"}`,
+  }, h(path === null ? "div" : "a", { href: path === null ? null : link(path) },
+    h("strong", { "data-count": key }, typeof number === "number"
+      ? number.toLocaleString("en") : number), " ",
+    h("span", { class: `word ${seen ?? ""}` }, about ? shape(about) : null, words)));
+  return h("ul", { class: "numbers" },
+    entry("reachable", watch.watching ? reach.yes : "?", watch.watching
+      ? `${reach.at_most ? "at most " : ""}can be reached` : "who can be reached",
+    "people?reachable=yes", "ONLINE"),
+    entry("OFFLINE", people.OFFLINE, watch.watching ? "silent" : "were silent", "silent",
+      "OFFLINE"),
+    entry("DEGRADED", people.DEGRADED, "late", "people?status=DEGRADED", "DEGRADED"),
+    others(watch));
+}
+
+// Who is neither well nor silent; without any, nothing.
+function others(watch) {
+  const entries = [
+    ["UNKNOWN", watch.responders.UNKNOWN, "not heard yet"],
+    ["not_expected", watch.not_expected.all, "not expected"],
+  ].filter(([, number]) => number > 0);
+  return entries.length ? h("li", { key: "others", class: "others" }, entries.map(
+    ([key, number, words], place) => [place ? " · " : null,
+      h("span", { key, "data-count": key }, number.toLocaleString("en")), ` ${words}`])) : null;
 }
 
 // The number and the causes are the engine's, of one instant; the list is only read beside them.
 function silentPart(context) {
   const { memory, link, status: watch, isSure } = context;
-  const { open, doubted: doubts } = memory;
+  const { open } = memory;
+  // Of somebody who is ONLINE and was not heard since nobody watched, nothing is known.
+  const isDoubted = watch.reachable.at_most
+    || watch.reachable.yes < watch.responders.ONLINE;
   const all = watch.responders.OFFLINE;
   // Newest first is what the server gives; with all of them at hand the longest come first.
   const shown = all === 0 ? []
@@ -129,7 +136,7 @@ function silentPart(context) {
   const late = watch.responders.DEGRADED;
   return section("silent", all ? `${all.toLocaleString("en")} silent`
     : !isSure ? "Nobody was silent"
-      : doubts?.isAny ? "Nobody is known to be silent" : "Nobody is silent",
+      : isDoubted ? "Nobody is known to be silent" : "Nobody is silent",
     all ? h("a", { href: link("silent") }, "All who are silent") : null,
     suspected(watch),
     shown.length
@@ -137,7 +144,7 @@ function silentPart(context) {
         shown.map((gap) => silent(gap, { now: context.now(), link, isBrief: true })))
       : nothing(all ? noGap
         : !isSure ? "That is what was known last; who is silent now cannot be seen."
-          : doubts?.isAny
+          : isDoubted
             ? "Not everybody was heard since we were not watching: some may be silent."
             : watch.responders.active
               ? "Everybody who is expected was heard within their threshold, or is only late."
@@ -161,14 +168,14 @@ function backPart({ memory, now, link }) {
       memory.back.gaps.map((gap) => returned(gap, { now: now(), link, isBrief: true }))));
 }
 
-function regionsPart({ memory, link, redraw }) {
+function regionsPart({ memory, link, redraw, status: watch }) {
   const list = memory.regions?.regions;
   if (!list || list.length === 0) return null;
   const worst = [...list].sort((a, b) => rank(b) - rank(a));
   const shown = memory.allRegions ? worst : worst.slice(0, regionsShown);
   const hidden = worst.length - shown.length;
   return section("regions", "Regions", memory.regions.next ? "the first 1000" : null,
-    h("ul", { class: `regions${memory.doubted?.online ? " doubted" : ""}` },
+    h("ul", { class: `regions${watch.reachable.yes < watch.responders.ONLINE ? " doubted" : ""}` },
       shown.map((one) => regionRow(one, link))),
     hidden > 0
       ? h("p", { class: "more" }, h("button", {

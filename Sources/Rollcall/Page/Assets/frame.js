@@ -2,7 +2,10 @@
 // before anything else.
 
 import { h, part } from "./dom.js";
-import { blindReason, clock, count, instant, plain, since, span, time } from "./words.js";
+import { help } from "./keys.js";
+import {
+  blindReason, both, clock, count, instant, isElsewhere, pathWith, plain, since, span, time, universal,
+} from "./words.js";
 
 /** The whole page below its body. */
 export function frame(state, context) {
@@ -10,9 +13,12 @@ export function frame(state, context) {
     part(() => header(state, context)),
     h("main", { id: "main", key: "main" },
       part(() => banners(state, context)),
-      h("h1", { tabindex: -1 }, part(() => state.route.view.heading(context))),
+      state.route.view.lead
+        ? part(() => state.route.view.lead(context))
+        : h("h1", { tabindex: -1, key: "title" }, part(() => state.route.view.heading(context))),
       part(() => view(state, context))),
     part(() => footer(state, context)),
+    part(help),
   ];
 }
 
@@ -39,34 +45,42 @@ function header(state, context) {
   const { link, go, route } = context;
   const find = (event) => {
     event.preventDefault();
-    const field = event.target.elements.id;
-    const id = field.value.trim();
-    if (id === "") return;
+    const field = event.target.elements.q;
+    const q = field.value.trim();
+    if (q === "") return;
     field.value = "";
-    go(`people/${encodeURIComponent(id)}`);
+    field.blur();
+    go(pathWith("people", { q }));
   };
   const tabs = [
-    ["", "Fleet", null], ["silent", "Silent", state.status?.responders.OFFLINE],
+    ["", "Now", null], ["people", "People", null],
+    ["silent", "Silent", state.status?.responders.OFFLINE],
     ["alerts", "Alerts", firing(state).length], ["nudges", "Nudges", null],
     ["feeds", "Health", (state.status?.sources ?? []).filter((one) => !one.up).length
       + (state.status?.clocks?.length ?? 0)],
   ];
   return h("header", { class: "top", key: "top" },
     h("p", { class: "brand" }, h("a", { href: link("") }, "Rollcall"), sight(state, context),
-      state.status
-        ? h("span", { class: "aside now" }, `${clock(state.asOf, state.asOf, true)} UTC`) : null),
+      state.status ? h("span", { class: "aside now" }, clocks(state.asOf)) : null),
     h("nav", { "aria-label": "Views" }, h("ul", null, tabs.map(([path, words, number]) => h(
       "li", { key: path }, h("a", {
         href: link(path), "aria-current": route.path === path ? "page" : null,
       }, words, number
         ? [" ", h("span", { class: "badge" }, number.toLocaleString("en"))] : null))))),
     h("form", { role: "search", class: "find", onsubmit: find },
-      h("label", null, h("span", { class: "unseen" }, "Go to a person, by id"),
+      h("label", null, h("span", { class: "unseen" }, "Find people, by a part of the id"),
         h("input", {
-          name: "id", type: "search", autocomplete: "off", spellcheck: "false", maxlength: 128,
-          placeholder: "Person's id", enterkeyhint: "go",
+          name: "q", type: "search", autocomplete: "off", spellcheck: "false", maxlength: 256,
+          placeholder: "Find a person", enterkeyhint: "search", "aria-keyshortcuts": "/",
         })),
-      h("button", { type: "submit" }, "Go")));
+      h("kbd", { class: "hint", "aria-hidden": "true" }, "/"),
+      h("button", { type: "submit" }, "Find")));
+}
+
+// The reader's time and the one of logs and pagers.
+function clocks(at) {
+  const local = clock(at, at, true);
+  return isElsewhere(at) ? `${local} your time · ${universal(at)}` : `${local} UTC`;
 }
 
 function sight(state, { age }) {
@@ -122,7 +136,7 @@ function unreached(state, { link, now }) {
 function lost(state, { retry }) {
   const { failure } = state;
   if (failure === null) return null;
-  const heardAt = state.status ? clock(state.asOf, state.asOf, true) : null;
+  const heardAt = state.status ? both(state.asOf, state.asOf, true) : null;
   const wait = Math.max(0, state.nextAt - performance.now());
   const words = failure.kind === "token"
     ? "The server does not accept this browser's token any more. Log in with one that is valid."
@@ -134,7 +148,7 @@ function lost(state, { retry }) {
         : `${sentence(failure.message)}.${wait > 999 ? ` Next try in ${span(wait)}.` : ""}`;
   return h("div", { class: "banner is-lost", key: "lost" },
     h("p", null, h("strong", null, isLogin(failure) ? "Logged out" : "No contact with the server",
-      heardAt ? ` since ${heardAt} UTC.` : "."), " ",
+      heardAt ? ` since ${heardAt}.` : "."), " ",
     heardAt ? "What stands here is from then. " : "", words),
     h("button", {
       type: "button", onclick: isLogin(failure) ? () => location.reload() : retry,
@@ -152,7 +166,7 @@ function blind(state, { now }) {
   const at = instant(watch.not_watching_since);
   return h("div", { class: "banner is-blind", key: "blind" },
     h("p", null, h("strong", null, "Not watching since ",
-      time(watch.not_watching_since, now()), " UTC"),
+      time(watch.not_watching_since, now())),
     at === null ? "" : ` (for ${span(now() - at)})`,
     reasons.length ? `: ${reasons.join("; ")}` : "",
     ". Statuses are the last known ones."));
@@ -163,8 +177,9 @@ function blind(state, { now }) {
 function footer(state, { age }) {
   const parts = [];
   if (state.status) {
-    parts.push(`As of ${clock(state.asOf, state.asOf, true)} UTC, ${span(age)} ago.`);
-    parts.push("All times are UTC.");
+    parts.push(`As of ${both(state.asOf, state.asOf, true)}, ${span(age)} ago.`);
+    parts.push(isElsewhere(state.asOf)
+      ? "Times are those of your zone; UTC stands behind each." : "All times are UTC.");
     parts.push(`Rollcall ${plain(state.status.version)}.`);
   }
   return h("footer", { key: "foot", class: age > 30_000 ? "old" : "" }, parts.join(" "));
@@ -172,13 +187,12 @@ function footer(state, { age }) {
 
 // MARK: Title
 
-/** What a tab shows: the state first. */
+/** What a tab shows: the worst first, in the server's words. */
 export function titleOf(state, context) {
-  const fires = firing(state).length;
   const first = isLogin(state.failure) ? "Logged out" : state.failure ? "No contact"
-    : state.status?.nobody_reached ? "Nobody reached"
-      : !state.status?.watching ? "Not watching" : fires ? `${fires} firing` : null;
+    : state.status?.nobody_reached ? "Nobody reached" : null;
   const { view } = state.route;
   const second = view.title?.(context) ?? (view.path === "" ? null : view.name);
-  return [first, second, "Rollcall"].filter(Boolean).join(" · ");
+  return [first, second, plain(state.status?.sentence?.headline ?? ""), "Rollcall"]
+    .filter(Boolean).join(" · ");
 }

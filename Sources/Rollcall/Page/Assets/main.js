@@ -1,36 +1,53 @@
-// The page's loop: which view is shown, when the server is asked, what is said when it is silent.
+// The page's loop: which view is shown, when its lists are asked for again, what is said when the server
+// is silent.
 
 import { patch } from "./dom.js";
 import { frame, titleOf } from "./frame.js";
 import { alertsView } from "./alerts.js";
 import { feeds } from "./feeds.js";
 import { fleet } from "./fleet.js";
+import { listen } from "./keys.js";
+import { live } from "./live.js";
 import { nudgesView } from "./nudges.js";
 import { people } from "./people.js";
 import { personView } from "./person.js";
 import { announce } from "./said.js";
-import { ask, askIfThere, root } from "./server.js";
+import { ask, askIfThere, cost, root } from "./server.js";
 import { silentView } from "./silent.js";
 import { instant } from "./words.js";
 
 const views = [fleet, silentView, alertsView, nudgesView, feeds, people];
-const spacing = 5000;
-const spacingMax = 60_000;
+const patienceOfView = 250;
+// Lists are asked for again once something changed, and as often as they are cheap: in bytes a
+// second, while somebody uses the page and while it only stands there.
+const rateUsed = 20_000;
+const rateIdle = 80;
+const spacing = 2000;
+const spacingMax = 300_000;
+const usedFor = 60_000;
 // A server that takes long to answer is asked less often: it works at most a fifth of the time.
 const share = 5;
-const patienceOfView = 250;
+// What depends on the clock alone is read again so often while somebody looks.
+const freshFor = 60_000;
 
 /** All that is shown; the one place where it changes. */
 const state = {
   route: null, memory: {}, status: null, alerts: null, silences: [],
   // The server's clock and ours when its last answer came.
   asOf: 0, heardAt: 0, heardTicks: 0,
-  failure: null, viewFailure: null, failures: 0, nextAt: 0, isLoaded: false, isSlow: false,
+  failure: null, viewFailure: null, nextAt: 0, isLoaded: false, isSlow: false,
 };
+// What is older than what the server told since: lists of the view, and the alerts.
+const stale = { view: true, alerts: true };
+let readyAt = 0;
+let urgentAt = 0;
+let readAt = 0;
+let usedAt = performance.now();
 let drawn = [];
 let timer = null;
 let asking = null;
 let isFirst = true;
+let link = null;
 
 // MARK: Time
 
@@ -52,7 +69,7 @@ function heard(asOf) {
 
 // MARK: Routes
 
-function link(path) {
+function address(path) {
   return new URL(path, root).pathname + new URL(path, root).search;
 }
 
@@ -91,50 +108,117 @@ function navigate(url, isNew) {
   const arrival = isNew
     ? { scroll: 0, isFocused: !isSameView } : { scroll: history.state?.scroll ?? 0 };
   setTimeout(() => { state.isSlow = true; draw(); }, patienceOfView);
-  poll(arrival);
+  stale.view = true;
+  read(arrival, true);
 }
 
 // MARK: Asking
 
-async function poll(arrival = null) {
+// How the watch stands is told by the stream; here it is seen what of it makes lists old.
+function hear(status) {
+  const before = state.status;
+  state.status = status;
+  heard(status.as_of);
+  if (state.failure !== null) {
+    // Meanwhile anything may have happened.
+    state.failure = null;
+    stale.view = stale.alerts = true;
+  }
+  const isOther = (name) => JSON.stringify(before?.[name]) !== JSON.stringify(status[name]);
+  if (["alerts", "nobody_reached"].some(isOther)) stale.alerts = true;
+  if (["responders", "not_expected", "gaps", "nudges", "watching"].some(isOther)) {
+    stale.view = true;
+  }
+  // The worst is another one: that is worth what it costs.
+  if (["level", "incident"].some((name) => before?.sentence?.[name] !== status.sentence?.[name])) {
+    readyAt = Math.min(readyAt, urgentAt);
+  }
+  announce(state);
+  draw();
+  plan();
+}
+
+function decided(kind) {
+  stale.view = true;
+  if (kind !== "nudge" && kind !== "push") {
+    stale.alerts = true;
+    readyAt = Math.min(readyAt, urgentAt);
+  }
+  plan();
+}
+
+function lose(failure, wait) {
+  state.failure = { kind: failure.kind ?? "broken", message: failure.message };
+  if (!failure.kind) console.error(failure);
+  state.nextAt = wait === null ? 0 : performance.now() + wait;
+  announce(state);
+  draw();
+}
+
+function plan() {
+  clearTimeout(timer);
+  if (document.hidden || asking !== null || state.failure !== null) return;
+  const isOld = stale.view || stale.alerts;
+  const at = isOld ? readyAt : Math.max(readyAt, readAt + freshFor);
+  timer = setTimeout(() => read(), Math.max(0, at - performance.now()));
+}
+
+/** Reads the lists again; all of them if `isAll`, else those that are old, or the view's. */
+async function read(arrival = null, isAll = false) {
   clearTimeout(timer);
   asking?.abort();
   const mine = new AbortController();
   asking = mine;
   const began = performance.now();
+  const spent = cost.bytes;
   try {
-    await load(mine.signal);
-    state.failures = 0;
-    state.failure = null;
+    await load(mine.signal, isAll);
   } catch (error) {
     if (mine.signal.aborted) return;
-    state.failure = { kind: error.kind ?? "broken", message: error.message };
-    state.failures += 1;
-    if (!error.kind) console.error(error);
+    // If the server is gone, the stream says so with the time of the next try.
+    if (state.failure === null) lose(error, null);
+    link?.again();
   }
   if (mine.signal.aborted) return;
   asking = null;
-  plan(performance.now() - began);
+  readAt = performance.now();
+  const pause = (rate) => Math.min(spacingMax, Math.max(
+    spacing, ((cost.bytes - spent) / rate) * 1000, (readAt - began) * share));
+  urgentAt = readAt + pause(rateUsed);
+  readyAt = readAt - usedAt < usedFor ? urgentAt : readAt + pause(rateIdle);
   announce(state);
   draw();
   if (arrival) arrive(arrival);
+  plan();
 }
 
-async function load(signal) {
+async function load(signal, isAll) {
   const { route, memory } = state;
   const whole = {
     ask: (path) => ask(path, signal), askIfThere: (path) => askIfThere(path, signal),
   };
-  const [status, alerts] = await Promise.all([whole.ask("v1/status"), whole.ask("v1/alerts")]);
-  const silences = status.alerts?.silences ? await whole.askIfThere("v1/silences") : null;
-  state.status = status;
-  state.silences = (silences?.silences ?? []).filter((one) => one.state === "active");
-  // It fires for as long as alerting works, so it is no alert to somebody who looks.
-  state.alerts = {
-    ...alerts, alerts: alerts.alerts.filter((one) => one.alertname !== "Watchdog"),
-    watchdog: alerts.alerts.find((one) => one.alertname === "Watchdog"),
-  };
-  heard(status.as_of);
+  if (state.status === null) {
+    state.status = await whole.ask("v1/status");
+    heard(state.status.as_of);
+  }
+  if (stale.alerts || isAll) {
+    stale.alerts = false;
+    try {
+      const alerts = await whole.ask("v1/alerts");
+      const silences = state.status.alerts?.silences
+        ? await whole.askIfThere("v1/silences") : null;
+      state.silences = (silences?.silences ?? []).filter((one) => one.state === "active");
+      // It fires for as long as alerting works, so it is no alert to somebody who looks.
+      state.alerts = {
+        ...alerts, alerts: alerts.alerts.filter((one) => one.alertname !== "Watchdog"),
+        watchdog: alerts.alerts.find((one) => one.alertname === "Watchdog"),
+      };
+    } catch (error) {
+      stale.alerts = true;
+      throw error;
+    }
+  }
+  stale.view = false;
   try {
     await route.view.load({ ...context(), ...whole, every: every(memory) });
     if (signal.aborted) return;
@@ -142,7 +226,11 @@ async function load(signal) {
     state.isLoaded = true;
   } catch (error) {
     // The watch was heard; a part that was not is said to be older.
-    if (["busy", "question", "missing"].includes(error.kind)) {
+    stale.view = true;
+    if (error.kind === undefined) {
+      console.error(error);
+      state.viewFailure = "the page could not make sense of an answer";
+    } else if (["busy", "question", "missing"].includes(error.kind)) {
       state.viewFailure = error.message;
     } else {
       throw error;
@@ -161,25 +249,13 @@ function every(memory) {
   };
 }
 
-function plan(took) {
-  clearTimeout(timer);
-  if (document.hidden) return;
-  // Each further question would have the browser ask for a password again.
-  if (state.failure?.kind === "token" || state.failure?.kind === "scope") return;
-  const wait = state.failures
-    ? Math.min(spacingMax, spacing * 2 ** (state.failures - 1)) * (0.9 + Math.random() * 0.2)
-    : Math.min(spacingMax, Math.max(spacing, took * share));
-  state.nextAt = performance.now() + wait;
-  timer = setTimeout(poll, wait);
-}
-
 // MARK: Drawing
 
 function context() {
   return {
     route: state.route, memory: state.memory, status: state.status, alerts: state.alerts,
     silences: state.silences,
-    now, link, go, redraw: draw, refresh: () => poll(),
+    now, link: address, go, redraw: draw, refresh: () => read(null, true),
     // Whether "nobody" and "nothing" can be said of now.
     isSure: state.failure === null && state.status?.watching === true,
   };
@@ -190,7 +266,8 @@ function draw() {
   const { classList } = document.documentElement;
   classList.toggle("lost", state.failure !== null);
   classList.toggle("blind", state.status !== null && !state.status.watching);
-  const after = frame(state, { ...context(), age: age(), retry: () => poll() });
+  classList.toggle("wall", state.route.query.has("wall"));
+  const after = frame(state, { ...context(), age: age(), retry: () => link.again() });
   const page = document.getElementById("page");
   if (isFirst) page.replaceChildren();
   isFirst = false;
@@ -218,14 +295,21 @@ document.addEventListener("click", (event) => {
 });
 
 window.addEventListener("popstate", () => navigate(new URL(location.href), false));
-window.addEventListener("online", () => poll());
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) {
-    clearTimeout(timer);
-  } else if (asking === null) {
-    poll();
-  }
+  if (document.hidden) clearTimeout(timer); else plan();
 });
+for (const kind of ["pointerdown", "keydown", "wheel"]) {
+  document.addEventListener(kind, () => {
+    const isNew = performance.now() - usedAt > usedFor;
+    usedAt = performance.now();
+    // What the page saved while nobody looked is read now.
+    if (!isNew) return;
+    readyAt = Math.min(readyAt, urgentAt);
+    plan();
+  }, { passive: true });
+}
 history.scrollRestoration = "manual";
 setInterval(() => { if (!document.hidden) draw(); }, 1000);
+listen(go);
 navigate(new URL(location.href), false);
+link = live({ heard: hear, decided, lost: lose });

@@ -5,6 +5,9 @@ export const root = new URL("../../", import.meta.url);
 
 const patience = 10_000;
 
+/** Bytes of all answers so far, about: what lists cost decides how often they are asked for. */
+export const cost = { bytes: 0 };
+
 /** An answer that did not come, or was none. */
 export class Failure extends Error {
   constructor(kind, message, status = 0) {
@@ -21,7 +24,8 @@ const lists = {
   "v1/nudges": "nudges", "v1/inputs": "inputs",
 };
 
-function isOurs(path, answer) {
+/** Whether an answer to a question is shaped as Rollcall's are. */
+export function isOurs(path, answer) {
   if (answer === null || typeof answer !== "object") return false;
   const [bare, query] = path.split("?");
   if (new URLSearchParams(query).has("by")) return Array.isArray(answer.rows);
@@ -41,7 +45,9 @@ export async function ask(path, signal) {
       headers: { Accept: "application/json" }, cache: "no-store", redirect: "error", signal: both,
     });
     if (answer.ok) {
-      const found = await answer.json();
+      const text = await answer.text();
+      cost.bytes += text.length + 300;
+      const found = parsed(text);
       if (!isOurs(path, found)) throw new Failure("lost", "what answers is not Rollcall");
       return found;
     }
@@ -53,6 +59,66 @@ export async function ask(path, signal) {
     throw new Failure("lost", "the server cannot be reached");
   }
   throw await refusal(answer);
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Failure("lost", "what answers is not Rollcall");
+  }
+}
+
+/**
+ * Follows a stream of events until it ends; `take` is called with each event's kind and data. Throws
+ * `Failure`: of the kind `silent` after `silence` milliseconds without a byte, `dropped` if `signal`
+ * gave it up, else as `ask`; also when it ends.
+ */
+export async function follow(path, signal, silence, take) {
+  const limit = new AbortController();
+  let timer = setTimeout(() => limit.abort(), silence);
+  try {
+    const answer = await fetch(new URL(path, root), {
+      headers: { Accept: "text/event-stream" }, cache: "no-store", redirect: "error",
+      signal: AbortSignal.any([signal, limit.signal]),
+    });
+    if (!answer.ok) throw await refusal(answer);
+    if (!answer.headers.get("Content-Type")?.startsWith("text/event-stream")) {
+      throw new Failure("lost", "what answers is not Rollcall");
+    }
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) throw new Failure("lost", "the server ended the connection");
+      clearTimeout(timer);
+      timer = setTimeout(() => limit.abort(), silence);
+      cost.bytes += value.length;
+      const blocks = (rest + value).split("\n\n");
+      rest = blocks.pop();
+      for (const block of blocks) taken(block, take);
+    }
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    if (signal.aborted) throw new Failure("dropped", "not asked any more");
+    if (limit.signal.aborted) {
+      throw new Failure("silent", `no sign of the server for ${silence / 1000} s`);
+    }
+    throw new Failure("lost", "the server cannot be reached");
+  } finally {
+    clearTimeout(timer);
+    limit.abort();
+  }
+}
+
+function taken(block, take) {
+  let kind = "";
+  let data = "";
+  for (const line of block.split("\n")) {
+    if (line.startsWith("event: ")) kind = line.slice(7);
+    if (line.startsWith("data: ")) data += line.slice(6);
+  }
+  if (kind !== "" && data !== "") take(kind, parsed(data));
 }
 
 /** As `ask`, but null where the server knows no such thing. */

@@ -1,4 +1,5 @@
-// Times, names and words as people read them. Times are UTC, as in logs, alerts and the terminal.
+// Times, names and words as people read them. Times are those of who reads; UTC, as logs, alerts and the
+// terminal have it, stands behind each.
 
 import { h } from "./dom.js";
 
@@ -30,12 +31,31 @@ export function length(milliseconds) {
 
 const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** "03:12", with the day if it is not today's; with seconds if asked. */
+const two = (number) => String(number).padStart(2, "0");
+
+/** "03:12", with the day if it is not today's; with seconds if asked. In local time. */
 export function clock(at, now, withSeconds = false) {
-  const iso = new Date(at).toISOString();
-  const time = iso.slice(11, withSeconds ? 19 : 16);
-  if (iso.slice(0, 10) === new Date(now).toISOString().slice(0, 10)) return time;
-  return `${Number(iso.slice(8, 10))} ${months[Number(iso.slice(5, 7)) - 1]} ${time}`;
+  const date = new Date(at);
+  const time = [date.getHours(), date.getMinutes(), ...(withSeconds ? [date.getSeconds()] : [])]
+    .map(two).join(":");
+  if (date.toDateString() === new Date(now).toDateString()) return time;
+  return `${date.getDate()} ${months[date.getMonth()]} ${time}`;
+}
+
+/** "21:27 UTC", for the same instant. */
+export function universal(at, withSeconds = false) {
+  return `${new Date(at).toISOString().slice(11, withSeconds ? 19 : 16)} UTC`;
+}
+
+/** Whether local time is another one than UTC. */
+export function isElsewhere(at) {
+  return new Date(at).getTimezoneOffset() !== 0;
+}
+
+/** "03:12 (21:27 UTC)": where one time stands alone. */
+export function both(at, now, withSeconds = false) {
+  const local = clock(at, now, withSeconds);
+  return isElsewhere(at) ? `${local} (${universal(at, withSeconds)})` : `${local} UTC`;
 }
 
 function whole(at) {
