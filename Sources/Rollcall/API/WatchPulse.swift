@@ -28,7 +28,7 @@ struct WatchPulse {
         for member in news {
             let before = last?.members.first { $0.name == member.name }
             let isQuiet = before.map { Self.isAlike($0.value, member.value) } ?? false
-            if let before, isQuiet, now - (sentAt[member.name] ?? now) < Self.quietFor.count {
+            if let before, isQuiet, now - (sentAt[member.name] ?? 0) < Self.quietFor.count {
                 // What they were told holds.
                 members.append(before)
                 continue
