@@ -8,6 +8,7 @@ import {
   alert, count, isForNobody, isTaken, noGap, notTaking, region, returned, section, silenceOf, silent,
   suspected, worstFirst,
 } from "./rows.js";
+import { root } from "./server.js";
 import { ago, name, plain, span } from "./words.js";
 
 const gapsShown = 8;
@@ -68,11 +69,16 @@ function lead(context) {
     numbers(context));
 }
 
-// What a fresh installation shows: the next step.
+// What a fresh installation shows: a line that can be pasted, and what comes of it.
 function untouched() {
+  const line = `curl -H 'Content-Type: application/json' -d '[{"responder_id": "me", "region": "here"}]' ${
+    new URL("v1/batches", root)}`;
   return section("untouched", "Nothing has come yet", null,
     h("p", null, "Have your backend forward what phones send to ", h("code", null,
-      "POST /v1/batches"), "; people appear here with their first batch."));
+      "POST /v1/batches"), ". To see somebody appear here now:"),
+    h("pre", { class: "line-to-paste", tabindex: 0 }, line),
+    h("p", { class: "aside" }, "Where tokens are set, with ", h("code", null,
+      "-H 'Authorization: Bearer TOKEN'"), " of one that has the scope ingest."));
 }
 
 function firing({ alerts, silences, now, link }) {

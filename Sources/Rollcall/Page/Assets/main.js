@@ -24,6 +24,7 @@ const rateUsed = 20_000;
 const rateIdle = 80;
 const spacing = 2000;
 const spacingMax = 300_000;
+const retryAfter = 5000;
 const usedFor = 60_000;
 // A server that takes long to answer is asked less often: it works at most a fifth of the time.
 const share = 5;
@@ -119,7 +120,7 @@ function hear(status) {
   const before = state.status;
   state.status = status;
   heard(status.as_of);
-  if (state.failure !== null) {
+  if (state.failure !== null && !state.failure.isOfLists) {
     // Meanwhile anything may have happened.
     state.failure = null;
     stale.view = stale.alerts = true;
@@ -133,7 +134,8 @@ function hear(status) {
   if (["level", "incident"].some((name) => before?.sentence?.[name] !== status.sentence?.[name])) {
     readyAt = Math.min(readyAt, urgentAt);
   }
-  announce(state);
+  // Why the worst is over, only the alerts of now tell.
+  if (!stale.alerts) announce(state);
   draw();
   plan();
 }
@@ -147,17 +149,22 @@ function decided(kind) {
   plan();
 }
 
-function lose(failure, wait) {
-  state.failure = { kind: failure.kind ?? "broken", message: failure.message };
+function lose(failure, wait, isOfLists = false) {
+  state.failure = { kind: failure.kind ?? "broken", message: failure.message, isOfLists };
   if (!failure.kind) console.error(failure);
   state.nextAt = wait === null ? 0 : performance.now() + wait;
   announce(state);
   draw();
 }
 
+function retry() {
+  if (state.failure?.isOfLists) read(null, true); else link.again();
+}
+
 function plan() {
   clearTimeout(timer);
-  if (document.hidden || asking !== null || state.failure !== null) return;
+  if (document.hidden || asking !== null) return;
+  if (state.failure !== null && !state.failure.isOfLists) return;
   const isOld = stale.view || stale.alerts;
   const at = isOld ? readyAt : Math.max(readyAt, readAt + freshFor);
   timer = setTimeout(() => read(), Math.max(0, at - performance.now()));
@@ -175,10 +182,15 @@ async function read(arrival = null, isAll = false) {
     await load(mine.signal, isAll);
   } catch (error) {
     if (mine.signal.aborted) return;
-    // If the server is gone, the stream says so with the time of the next try.
-    if (state.failure === null) lose(error, null);
-    link?.again();
+    asking = null;
+    readAt = performance.now();
+    readyAt = urgentAt = readAt + retryAfter;
+    // If all of the server is gone, the stream says so itself.
+    if (state.failure === null || state.failure.isOfLists) lose(error, retryAfter, true);
+    plan();
+    return;
   }
+  if (state.failure?.isOfLists) state.failure = null;
   if (mine.signal.aborted) return;
   asking = null;
   readAt = performance.now();
@@ -267,7 +279,7 @@ function draw() {
   classList.toggle("lost", state.failure !== null);
   classList.toggle("blind", state.status !== null && !state.status.watching);
   classList.toggle("wall", state.route.query.has("wall"));
-  const after = frame(state, { ...context(), age: age(), retry: () => link.again() });
+  const after = frame(state, { ...context(), age: age(), retry });
   const page = document.getElementById("page");
   if (isFirst) page.replaceChildren();
   isFirst = false;
