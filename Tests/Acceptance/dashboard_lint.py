@@ -43,10 +43,10 @@ def rule(name):
 # MARK: reading a dashboard
 
 
-def dashboards():
+def dashboards(folder=DASHBOARDS):
     """Every dashboard by its file's name."""
     found = {}
-    for path in sorted(glob.glob(os.path.join(DASHBOARDS, "*.json"))):
+    for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
         with open(path, encoding="utf-8") as file:
             found[os.path.basename(path)] = json.load(file)
     return found

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import dashboard_lint
+import dashboard_links
 from dashboard_lint import dashboards, expanded, expressions, inner, targets, variables
 from loopback_phones import Phones, PushHook
 from loopback_receivers import Hook
@@ -34,6 +35,10 @@ coverage: {{regions: [harbour]}}
 receivers:
   - {{name: oncall, webhook: {{url: "{hook}"}}, fallback: standby}}
   - {{name: standby, webhook: {{url: "{hook}"}}, match: none}}
+  - name: gone
+    webhook: {{url: "http://127.0.0.1:9/"}}
+    fallback: standby
+    fallback_after: 5s
 alive_ping: {{url: "{hook}", every: 10s}}
 subscriptions: [{{name: dispatcher, url: "{hook}", secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}}]
 nudges: {{stale_after: 6s, sink: {{webhook: {{url: "{push}"}}}}}}
@@ -55,6 +60,20 @@ ALERTS{alertname="NodeDown",alertstate="firing"} 1
 SPANS = {"__rate_interval": "5s", "__range": "90s", "__range_s": "90", "__interval": "1s"}
 SELECTED = {"job": ".+", "instance": ".+", "region": ".+"}
 SOON = 20
+# Targets that show nothing but 0 of this story, and why.
+ONLY_ZERO = {
+    "Pending, A": "what is pending fires within a second here",
+    "Pushes waiting, A": "the sink takes them at once",
+    "Nobody has been reached, A": "an alert must fire for a minute before it counts",
+    "Would be nudged, A": "there is a sink",
+    "Regions with nobody ONLINE, A": "somebody is back everywhere at the end",
+    "Verdicts unexplained, A": "phones send a location when they are back",
+    **{name: "DEGRADED lasts two seconds"
+       for name in ("DEGRADED, A", "Regions now, C", "Silent now, by region, A")},
+    "Folded otherwise, A": "it would be an error of ours",
+    "Erasures, A": "nobody is erased", "Regions beyond their limit, A": "there are five",
+    "Connections ended, A": "nobody is slow", "Lines of the log lost, A": "the log is read",
+    "Age of what a scrape tells, A": "the loop has time"}
 
 
 def fleet():
@@ -62,7 +81,7 @@ def fleet():
     told = {
         "north": ("ios", {"app_state": "background", "network_type": "cellular"}),
         "south": ("android", {"app_state": "foreground", "network_type": "wifi", "queue_depth": 3}),
-        "east": ("other", {"permission_status": "granted", "power_mode": "low_power"})}
+        "east": ("other", {"permission_status": "denied", "power_mode": "low_power"})}
     return [
         {"responder_id": f"{region}-{n}", "region": region, "platform": platform,
          "duty_state": "ON_MISSION" if region == "east" else "ON_DUTY", "circles": [region],
@@ -89,6 +108,7 @@ class PanelTests(RollcallTestCase):
         self.play()
         self.check_every_metric_is_real()
         self.check_everything_shows_something()
+        self.check_every_link_leads_somewhere()
         self.check_a_healthy_fleet_is_no_hole()
         self.check_others_are_not_shown()
         self.check_variables()
@@ -172,6 +192,13 @@ class PanelTests(RollcallTestCase):
         self.wait_for("rollcall_watching == 1")
         # Requests and phones go on for a moment, so that what is a rate has one.
         self.ask_for_everything_else()
+        firing = next(one for one in server.get("/v1/alerts").json()["alerts"]
+                      if one["labels"].get("region") == "harbour")
+        self.assertEqual(server.post(
+            f"/v1/incidents/{firing['key']}/take", {"by": "kim", "duration": "2h"}).status, 200)
+        # Some who were away meanwhile are back: what their gaps were we did not see.
+        phones.open("north-3", "north-4")
+        server.write("/v1/responders", {"responder_id": "new-1", "duty_state": "ON_DUTY"})
         time.sleep(3)
         self.ended = self.wait_for("rollcall_watching == 1")
 
@@ -179,8 +206,16 @@ class PanelTests(RollcallTestCase):
         """What a backend, an operator and somebody on call do."""
         server = self.server
         server.write("/v1/wakes", {"circle": "north", "viewer": "south-2"})
+        server.write("/v1/nudges", {"responder_id": "east-3", "by": "east-2"})
         server.write("/v1/transitions", {
             "responder_id": "east-1", "from": "ONLINE", "to": "DEGRADED", "at": now_ms()})
+        # One that is older than what was heard since; a clock that runs ahead; a reinstall.
+        server.write("/v1/transitions", {
+            "responder_id": "east-4", "from": "ONLINE", "to": "OFFLINE", "at": now_ms() - 9000})
+        for sequence, ahead in ((900, 0), (901, 9000), (1, 0)):
+            server.write("/v1/batches", {
+                "responder_id": "odd-1", "region": "south", "updates": [
+                    {"sequence": sequence, "captured_at": now_ms() + ahead}]})
         server.write("/v1/batches", ndjson([
             {"responder_id": "east-2", "latitude": 1.5, "updates": [{"sequence": -1}]},
             {"region": "north"}]), {"Content-Type": "application/x-ndjson"})
@@ -217,11 +252,12 @@ class PanelTests(RollcallTestCase):
                     self.assertEqual(dashboard_lint.names(expression) - real, set())
 
     def check_everything_shows_something(self):
-        count = 0
+        count, zeros = 0, set()
         for name, dashboard in dashboards().items():
             for panel, target in targets(dashboard):
                 with self.subTest(f"{name}: {panel['title']}, {target['refId']}"):
-                    self.check_target(panel, target)
+                    if not any(map(any, self.check_target(panel, target))):
+                        zeros.add(f"{panel['title']}, {target['refId']}")
                     count += 1
             for mark in dashboard["annotations"]["list"]:
                 with self.subTest(f"{name}: annotation {mark['name']}"):
@@ -231,8 +267,10 @@ class PanelTests(RollcallTestCase):
                     for label in re.findall(r"\{\{(\w+)\}\}", mark["titleFormat"]):
                         self.assertTrue(all(series.get(label) for series, _ in found))
         self.assertGreater(count, 100)
+        self.assertEqual(zeros - set(ONLY_ZERO), set())
 
     def check_target(self, panel, target):
+        """The values of its series."""
         found = self.ask(target["expr"], target["instant"])
         self.assertTrue(any(values for _, values in found), target["expr"])
         labels = {label for series, _ in found for label in series}
@@ -256,6 +294,50 @@ class PanelTests(RollcallTestCase):
                     # The corner of a matrix has the names of both.
                     corner = "\\".join([row, column]) if len(labels) == 2 else next(iter(labels))
                     self.assertIn(corner, change["options"]["renameByName"])
+        return [values for _, values in found]
+
+    # Links
+
+    def check_every_link_leads_somewhere(self):
+        """With what is clicked at put in, as Grafana does it."""
+        asked, known = {}, dashboard_links.runbooks()
+        for name, dashboard in dashboards().items():
+            for panel, link in dashboard_links.links(dashboard):
+                with self.subTest(f"{name}: {panel['title']}, {link['url']}"):
+                    urls = dashboard_links.clicked(panel, link["url"], [
+                        series for target in panel["targets"]
+                        for series, _ in self.ask(target["expr"], target["instant"])])
+                    self.assertTrue(urls)
+                    for url in urls:
+                        view = dashboard_links.view(url)
+                        if view is not None and url not in asked:
+                            asked[url] = self.check_view(*view)
+                        elif view is None and not url.startswith("/d/"):
+                            self.assertIn(re.search(r"/(\w+)\.md$", url)[1], known)
+        self.assertGreater(len(asked), 40)
+
+    def check_view(self, path, query):
+        """The page is there, and what it asks is a question; it lists as many as were counted."""
+        text = "&".join(f"{key}={value}" for key, value in query.items())
+        self.assertEqual(self.server.get(f"/{path}?{text}", {"Accept": "text/html"}).status, 200)
+        _, route = dashboard_links.VIEWS[path]
+        if "status" not in query:
+            # By what a table is made is the page's own word.
+            text = "&".join(part for part in text.split("&") if not part.startswith("by="))
+            answer = self.server.get(f"{route}?{text}")
+            self.assertEqual(answer.status, 200, answer.json())
+            return
+        labels = {key: urllib.parse.unquote(value) for key, value in query.items()}
+
+        def is_as_counted():
+            listed = len(self.server.get(f"{route}?limit=1000&{text}").json()["responders"])
+            return listed == sum(
+                value for (name, have), value in self.server.scrape().samples.items()
+                if name == "rollcall_responders" and labels.items() <= dict(have).items())
+
+        eventually(is_as_counted, SOON, f"as many as there are: {text}")
+
+    # Numbers
 
     def check_a_healthy_fleet_is_no_hole(self):
         """Where nothing ever went wrong a panel shows 0, or says that nothing happened."""

@@ -8,22 +8,22 @@ import copy
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 import yaml
-from grafana_foundation_sdk.cog import plugins
-from grafana_foundation_sdk.cog.encoder import JSONEncoder
-from grafana_foundation_sdk.models.dashboard import Dashboard
 
 import dashboard_lint
+import dashboard_links
+import dashboard_looks
 from dashboard_lint import DASHBOARDS, dashboards, expressions, findings, variables
 from documents import page
+from grafana_types import wrong_in_grafana
 from rollcall_process import BINARY, RollcallTestCase
 from test_alert_rules import ALERTS
 
-# Read by Prometheus' own support of annotations; the model has what all data sources share.
-ANNOTATION_KEYS = {"step", "titleFormat", "textFormat", "tagKeys", "useValueForTime"}
 # Metrics that are on no dashboard, and why.
 LEFT_OUT = {
     "responders_by_status": "the same people by region are rollcall_responders",
@@ -66,7 +66,6 @@ LEFT_OUT = {
     "rollcall_chore_duration_seconds":
         "a checkpoint is judged by it; what writes wait for is rollcall_commit_duration_seconds",
 }
-plugins.register_default_plugins()
 
 
 def provisioning(name):
@@ -74,57 +73,70 @@ def provisioning(name):
         return yaml.safe_load(file)
 
 
+def at(part, place):
+    """The part of a dashboard that is at a place."""
+    for step in place:
+        part = part[step]
+    return part
+
+
+# A kind of panel, where in its first one, and what is no value there.
+WRONG_TYPES = [
+    (None, ("refresh",), 30), (None, ("editable",), "no"), (None, ("graphTooltip",), 7),
+    (None, ("templating", "list", 4, "hide"), "2"),
+    ("stat", ("type",), "statt"), ("stat", ("gridPos", "w"), "3"), ("stat", ("id",), 1.5),
+    ("stat", ("fieldConfig", "defaults", "decimals"), "0"),
+    ("stat", ("fieldConfig", "defaults", "thresholds", "mode"), "absolut"),
+    ("stat", ("fieldConfig", "defaults", "thresholds", "steps", 0, "color"), 1),
+    ("stat", ("options", "colorMode"), "values"),
+    ("stat", ("options", "reduceOptions", "calcs"), "lastNotNull"),
+    ("stat", ("links", 0, "targetBlank"), "true"),
+    ("stat", ("fieldConfig", "defaults", "links", 0, "url"), ["/"]),
+    ("timeseries", ("fieldConfig", "defaults", "custom", "lineWidth"), "1"),
+    ("timeseries", ("fieldConfig", "overrides", 0, "properties", 0, "id"), "colour"),
+    ("timeseries", ("targets", 0, "expr"), None), ("timeseries", ("targets", 0, "instant"), 0),
+    ("table", ("fieldConfig", "overrides", 0, "properties", 1, "id"), "custom.cellOption"),
+    ("table", ("transformations", 0, "id"), "merged"),
+    ("table", ("options", "footer", "fields"), "all")]
+
+
 # MARK: the files
-
-
-def lost(ours, theirs, path=""):
-    """What is in `ours` and not, or otherwise, in `theirs`."""
-    if isinstance(ours, dict):
-        for key, value in ours.items():
-            there = isinstance(theirs, dict) and key in theirs
-            yield from lost(value, theirs[key], f"{path}.{key}") if there else [f"{path}.{key}"]
-    elif isinstance(ours, list):
-        if not isinstance(theirs, list) or len(ours) != len(theirs):
-            yield path
-        else:
-            for number, (mine, its) in enumerate(zip(ours, theirs)):
-                yield from lost(mine, its, f"{path}[{number}]")
-    elif ours != theirs:
-        yield f"{path}: {ours!r}, {theirs!r}"
-
-
-def lost_in_grafana(dashboard):
-    """What Grafana's own model of a dashboard does not know."""
-    model = json.loads(json.dumps(Dashboard.from_json(dashboard), cls=JSONEncoder))
-    return [
-        path for path in lost(dashboard, model)
-        if not re.fullmatch(rf"\.annotations\.list\[\d+\]\.({'|'.join(ANNOTATION_KEYS)})", path)]
 
 
 class FileTests(unittest.TestCase):
     maxDiff = None
 
-    def test_nothing_is_lost_in_grafanas_model(self):
+    def test_grafanas_types_take_all_of_it(self):
         for name, dashboard in dashboards().items():
             with self.subTest(name):
-                self.assertEqual(lost_in_grafana(dashboard), [])
+                self.assertEqual(wrong_in_grafana(dashboard), [])
 
-    def test_what_grafana_does_not_know_is_noticed(self):
+    def test_a_field_that_grafana_does_not_know_is_noticed(self):
         good = dashboards()["rollcall-fleet.json"]
         panel = next(n for n, p in enumerate(good["panels"]) if p["type"] == "timeseries")
+        stat = next(n for n, p in enumerate(good["panels"]) if p.get("links"))
         for place in (
                 (), ("panels", panel), ("panels", panel, "options"), ("templating", "list", 1),
                 ("panels", panel, "options", "legend"), ("panels", panel, "targets", 0),
                 ("panels", panel, "fieldConfig", "defaults"), ("annotations", "list", 0),
-                ("panels", panel, "fieldConfig", "defaults", "custom")):
+                ("panels", panel, "fieldConfig", "defaults", "custom"),
+                ("panels", stat, "links", 0),
+                ("panels", stat, "fieldConfig", "defaults", "links", 0),
+                ("panels", panel, "fieldConfig", "overrides", 0, "properties", 0, "value")):
             bad = copy.deepcopy(good)
-            part = bad
-            for step in place:
-                part = part[step]
-            part["notAField"] = 1
+            at(bad, place)["notAField"] = 1
             with self.subTest(place):
-                self.assertEqual([path.split(".")[-1] for path in lost_in_grafana(bad)],
-                                 ["notAField"])
+                found = wrong_in_grafana(bad)
+                self.assertTrue(found)
+                self.assertTrue(all("notAField is not known" in fault for fault in found), found)
+
+    def test_a_value_of_another_type_is_noticed(self):
+        good = dashboards()["rollcall-fleet.json"]
+        for kind, place, value in WRONG_TYPES:
+            bad = copy.deepcopy(good)
+            at(first(bad, kind) if kind else bad, place[:-1])[place[-1]] = value
+            with self.subTest(place):
+                self.assertEqual(len(wrong_in_grafana(bad)), 1)
 
     def test_each_has_an_address_of_its_own_and_leads_to_the_others(self):
         found = dashboards()
@@ -135,11 +147,8 @@ class FileTests(unittest.TestCase):
             self.assertNotIn("id", dashboard)
             self.assertNotIn("__inputs", dashboard)
             self.assertEqual(
-                [(l["type"], l["tags"], l["includeVars"], l["keepTime"])
-                 for l in dashboard["links"]], [("dashboards", ["rollcall"], True, True)])
-            self.assertEqual(
                 [v["name"] for v in variables(dashboard)],
-                ["datasource", "job", "instance", "region"])
+                ["datasource", "job", "instance", "region", "page", "runbooks"])
             self.assertEqual(
                 [(mark["name"], mark["enable"]) for mark in dashboard["annotations"]["list"]],
                 [("Blind", True), ("No answer", True), ("Alerts", True),
@@ -157,6 +166,24 @@ class FileTests(unittest.TestCase):
         source, = provisioning("datasources.yaml")["datasources"]
         self.assertEqual((source["type"], source["access"]), ("prometheus", "proxy"))
         self.assertIn(f"scrape_interval: {source['jsonData']['timeInterval']}\n", text)
+
+    def test_the_two_addresses_are_two_commands_away(self):
+        commands = re.findall(r"^sed -i .*\.json$", page("Prometheus"), re.MULTILINE)
+        self.assertEqual(len(commands), 2)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in dashboards():
+                shutil.copy(os.path.join(DASHBOARDS, name), folder)
+            for command in commands:
+                there = command.replace("/var/lib/grafana/dashboards/rollcall", folder)
+                subprocess.run(["sh", "-c", there], check=True, timeout=30)
+            for name, dashboard in dashboards(folder).items():
+                before = dashboards()[name]
+                for was, now in zip(
+                        variables(before, "constant"), variables(dashboard, "constant")):
+                    values = [now["query"], now["current"]["value"], now["options"][0]["value"]]
+                    self.assertEqual(len(set(values)), 1)
+                    self.assertNotEqual(was["query"], now["query"])
+                    self.assertNotIn("example.org/rollcall", now["query"])
 
     def test_every_metric_has_a_place_or_a_reason_not_to(self):
         rows = [row.split("|") for row in page("Metrics").splitlines() if row.startswith("| `")]
@@ -265,13 +292,39 @@ BROKEN = {
     "house-region": lambda d: asks(d, f"rollcall_responders{{{OURS}}}"),
     "house-columns": lambda d: first(d, "table")["options"]["sortBy"][0].update(displayName="X"),
     "house-variables": lambda d: asks(d, 'rollcall_watching{job=~"$cluster"}'),
+    "house-links": lambda d: first(d, "stat")["links"][0].update(
+        url="${runbooks:raw}/Rollcall.md"),
+    "house-links-of-all": lambda d: d["links"][0].update(keepTime=False),
+    "house-runbooks": lambda d: first(d, "stat")["links"].pop(0),
+    "house-names": lambda d: first(d, "stat").update(description='See "Regions then".'),
+    "house-grid": lambda d: first(d, "timeseries")["gridPos"].update(w=14),
+    "house-titles": lambda d: first(d, "stat").update(title="rollcall_watching"),
+    "house-colours": lambda d: at(
+        first(d, "stat"), ("fieldConfig", "defaults", "thresholds", "steps", 0)).update(
+            color="red"),
 }
+# Addresses that must not get into a link, and why.
+DEAD_LINKS = {
+    "${page:raw}/peple?status=OFFLINE": "no view", "${page:raw}/people/17": "it names somebody",
+    "${page:raw}/people?responder=17": "it names somebody",
+    "${page:raw}/silent?status=OFFLINE": "no parameter",
+    "${page:raw}/people?region=${__field.labels.region}": "a region with an & is another question",
+    "${page:raw}/people?region=${__field.labels.place:percentencode}": "no label",
+    "${page:raw}/people?region=${__data.fields.Region:percentencode}": "no column of a curve",
+    "${page}/people": "may be encoded",
+    "http://127.0.0.1:10112/people": "not the operator's address",
+    "${runbooks:raw}/RollcallGone.md": "no runbook",
+    "runbooks/RollcallDown.md": "in Grafana itself",
+    "/d/rollcall-causes?${__url_time_range}&${__all_variables}": "no dashboard",
+    "/d/rollcall-fleet?${__url_time_range}&${__all_variables}": "itself",
+    "/d/rollcall-self?${__url_time_range}": "loses the choice",
+    "/d/rollcall-self?${__all_variables}": "loses the time"}
 
 
 class RuleTests(unittest.TestCase):
     def test_every_dashboard_obeys_every_rule(self):
         found = dashboards()
-        self.assertEqual(len(found), 4)
+        self.assertEqual(len(found), 5)
         for name, dashboard in found.items():
             with self.subTest(name):
                 self.assertEqual(findings(dashboard), [])
@@ -283,6 +336,39 @@ class RuleTests(unittest.TestCase):
             breaks(bad)
             with self.subTest(name):
                 self.assertTrue(findings(bad, only=name))
+
+    def test_a_dead_link_is_noticed(self):
+        for url, why in DEAD_LINKS.items():
+            dashboard = dashboards()["rollcall-fleet.json"]
+            panel = next(p for p in dashboard["panels"] if p["title"] == "Flapping responders")
+            with self.subTest(url):
+                self.assertTrue(dashboard_links.wrong(url, dashboard, panel), why)
+
+    def test_links_of_the_page_are_read_by_the_page(self):
+        """The file of a view has its path and each parameter that a link gives it."""
+        assets = os.path.join(os.path.dirname(DASHBOARDS), "Sources/Rollcall/Page/Assets")
+        texts = {}
+        for name in os.listdir(assets):
+            with open(os.path.join(assets, name), encoding="utf-8") as file:
+                texts[name] = file.read()
+        for path, (names, _) in dashboard_links.VIEWS.items():
+            found = [text for text in texts.values() if f'path: "{path}"' in text]
+            with self.subTest(path):
+                self.assertEqual(len(found), 1)
+                # What a view has from another file of the page is below it.
+                below = "".join(
+                    texts[name] for name in re.findall(r'from "\./(\w+\.js)"', found[0]))
+                for name in names:
+                    self.assertRegex(found[0] + below, rf'query\.{name}\b|"{name}"')
+
+    def test_colours_can_be_told_apart(self):
+        for one, other, eye, difference in dashboard_looks.differences():
+            with self.subTest(f"{one} and {other}, {eye}"):
+                self.assertGreater(difference, 18)
+        for name, colour in dashboard_looks.COLOURS.items():
+            for ground in dashboard_looks.GROUNDS:
+                with self.subTest(f"{name} on {ground}"):
+                    self.assertGreaterEqual(dashboard_looks.contrast(colour, ground), 3)
 
 
 if __name__ == "__main__":
