@@ -13,6 +13,8 @@ import unittest
 
 import yaml
 
+from dashboard_links import is_view, view
+from documents import page
 from rollcall_process import BINARY, RollcallTestCase
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -24,6 +26,8 @@ OWN = {
     "HighOfflineRate", "NoOnlineResponders", "ResponderFlapping", "ResponderOffline",
     "TelemetryFeedDown", "RollcallStateLost", "RollcallStoreFailing", "RollcallOverloaded", "RollcallUnsteady",
     "Watchdog"}
+# Nobody who answers has a page, or it is not about Rollcall.
+WITHOUT_PAGE = {"RollcallDown", "Watchdog"}
 
 
 def read(name):
@@ -144,8 +148,50 @@ tests:
               summary: More than 10 % of the people expected to report are OFFLINE.
               description: 12.5% of the people whom a expects to report in region north are OFFLINE.
               runbook_url: runbooks/HighOfflineRate.md
+              page_url: silent?region=north
 """)
         self.tool("promtool", "test", "rules", "region.test.yml")
+
+    def test_a_page_of_rollcalls_opens_for_a_region_whatever_its_name(self):
+        self.write(RULES, read(RULES))
+        self.write("region.test.yml", """
+rule_files: [rollcall.rules.yml]
+evaluation_interval: 15s
+tests:
+  - interval: 15s
+    input_series:
+      - series: rollcall_watching{job="rollcall", instance="a"}
+        values: 1x9
+      - series: rollcall_responders_flapping{job="rollcall", instance="a", region="a & b/ö?#"}
+        values: 1x9
+    alert_rule_test:
+      - eval_time: 1m
+        alertname: ResponderFlapping
+        exp_alerts:
+          - exp_labels: {job: rollcall, instance: a, region: "a & b/ö?#", severity: warning}
+            exp_annotations:
+              summary: People in a region change between ONLINE and OFFLINE again and again.
+              description: So do 1 in region a & b/ö?#; do not rely on them for an assignment.
+              runbook_url: runbooks/ResponderFlapping.md
+              page_url: people?region=a+%26+b%2F%C3%B6%3F%23
+""")
+        self.tool("promtool", "test", "rules", "region.test.yml")
+
+    def test_addresses_are_two_commands_away(self):
+        self.write(RULES, read(RULES))
+        commands = re.findall(r"^sed -i .* rollcall\.rules\.yml$", page("Prometheus"), re.M)
+        self.assertEqual(len(commands), 2)
+        for command in commands:
+            self.assertIn(f"#   {command}\n", read(RULES))
+            self.tool("sh", "-c", command)
+        self.tool("promtool", "check", "rules", RULES)
+        with open(os.path.join(self.directory, RULES), encoding="utf-8") as file:
+            changed = yaml.safe_load(file)
+        for group in changed["groups"]:
+            for rule in group["rules"]:
+                for name, value in rule.get("annotations", {}).items():
+                    if name.endswith("_url"):
+                        self.assertRegex(value, r"^https://\w+\.example\.org/\w+")
 
     def test_covered_regions_are_three_lines_away(self):
         text = read(RULES)
@@ -185,6 +231,7 @@ tests:
               summary: Nobody in a region can be reached.
               description: Nobody is on duty in region north, which must always be staffed.
               runbook_url: runbooks/NoOnlineResponders.md
+              page_url: people?region=north
       - eval_time: 5m
         alertname: NoOnlineResponders
         exp_alerts:
@@ -194,6 +241,7 @@ tests:
               summary: Nobody in a region can be reached.
               description: Nobody is on duty in region south, which must always be staffed.
               runbook_url: runbooks/NoOnlineResponders.md
+              page_url: people?region=south
 """)
         self.tool("promtool", "test", "rules", "covered.test.yml")
 
@@ -238,6 +286,18 @@ class RunbookTests(AlertRulesTestCase):
             self.assertEqual(
                 rule["annotations"]["runbook_url"], f"runbooks/{rule['alert']}.md")
             self.assertLessEqual(len(rule["annotations"]["summary"]), 140)
+
+    def test_every_alert_leads_to_a_view_of_the_page(self):
+        for rule in self.alerts():
+            with self.subTest(rule["alert"]):
+                self.assertEqual(
+                    "page_url" in rule["annotations"], rule["alert"] not in WITHOUT_PAGE)
+                if "page_url" in rule["annotations"]:
+                    url = rule["annotations"]["page_url"]
+                    # A region is quoted, or its question is left out.
+                    rest = re.sub(r"{{ (\.|\$labels\.region) \| urlquery }}", "north", url)
+                    rest = re.sub(r"{{ (with \$labels\.region|end) }}", "", rest)
+                    self.assertTrue(is_view(*view(rest, before="")), url)
 
     def test_runbooks_are_short_and_their_links_lead_somewhere(self):
         for name in os.listdir(os.path.join(ALERTS, "runbooks")):
