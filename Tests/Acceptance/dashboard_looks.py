@@ -7,7 +7,7 @@ colours as who cannot tell red from green sees them.
 import itertools
 import re
 
-from dashboard_lint import panels, rule
+from dashboard_lint import panels, rule, targets
 
 # A few colours, each of one meaning, those of the page's statuses where both themes allow it.
 COLOURS = {
@@ -22,6 +22,9 @@ GROUNDS = ("#ffffff", "#181b1f")
 BANDS = {(24,), (12, 12), (16, 8), (8, 16)} | {(24 // n,) * n for n in (3, 4, 6, 8)}
 HEIGHTS = {"row": (1, 1), "stat": (4, 4), "state-timeline": (3, 10), "table": (8, 10),
            "timeseries": (7, 9), "heatmap": (8, 10)}
+# Letters that a title has room for, by the columns of its panel, beside the (i) and a link on a
+# screen of 1440: one that is cut says nothing.
+ROOM = 5
 TITLE = 40
 
 
@@ -50,14 +53,40 @@ def titles(dashboard):
     seen = set()
     for panel in dashboard["panels"]:
         title = panel["title"]
-        if not re.fullmatch(r"[A-Z][\w ,%?-]*", title) or len(title) > TITLE or "_" in title:
+        if not re.fullmatch(r"[A-Z][\w ,%?-]*", title) or "_" in title:
             yield f"{title!r} is no title"
+        room = ROOM * panel["gridPos"]["w"] + 1
+        if len(title) > min(room, TITLE):
+            yield f"{title!r} is longer than its panel has room for"
         if title in seen:
             yield f"{title!r} is there twice"
         seen.add(title)
     for panel in panels(dashboard):
         if not re.search(r"[.:?]( |$)", panel["description"]) or len(panel["description"]) > 420:
             yield f"{panel['title']}: what it means is no sentence, or too long for its (i)"
+
+
+# How an expression begins or what it reads, and the unit that it then has: of Grafana, or in words
+# beside the axis.
+UNITS = (
+    (r"60 \*", "cpm"), (r"3600 \*", " an hour"), (r"86400 \*", " a day"),
+    (r"1000 \* (?:max|min)\(\w+_timestamp_seconds|1000 \* max\(process_start", "dateTimeFromNow"),
+    (r"histogram_quantile\(.*_seconds_bucket", "s"),
+    (r"(?:max\()?time\(\) - ", "s"), (r"max by \(instance\) \(\w+_bytes\{", "bytes"),
+    (r"max by \(instance\) \(\w+_age_seconds\{", "s"),
+    (r"sum(?: by \(\w+\))? \(rate\(rollcall_http_requests_total", "reqps"))
+
+
+@rule("house-units")
+def units(dashboard):
+    for panel, target in targets(dashboard):
+        config = panel["fieldConfig"]["defaults"]
+        said = {config.get("unit"), *re.findall(
+            r" an? \w+$", config.get("custom", {}).get("axisLabel", ""))}
+        wanted = next((unit for pattern, unit in UNITS if re.match(pattern, target["expr"])), None)
+        # Columns of a table have units of their own.
+        if panel["type"] != "table" and wanted is not None and wanted not in said:
+            yield f"{panel['title']}: {sorted(map(str, said))}, not {wanted}"
 
 
 def colours(part):

@@ -66,7 +66,7 @@ ONLY_ZERO = {
     "Pushes waiting, A": "the sink takes them at once",
     "Nobody has been reached, A": "an alert must fire for a minute before it counts",
     "Would be nudged, A": "there is a sink",
-    "Regions with nobody ONLINE, A": "somebody is back everywhere at the end",
+    "Dark regions, A": "somebody is back everywhere at the end",
     "Verdicts unexplained, A": "phones send a location when they are back",
     **{name: "DEGRADED lasts two seconds"
        for name in ("DEGRADED, A", "Regions now, C", "Silent now, by region, A")},

@@ -299,6 +299,7 @@ BROKEN = {
     "house-names": lambda d: first(d, "stat").update(description='See "Regions then".'),
     "house-grid": lambda d: first(d, "timeseries")["gridPos"].update(w=14),
     "house-titles": lambda d: first(d, "stat").update(title="rollcall_watching"),
+    "house-units": lambda d: asks(d, f"60 * sum(rate(rollcall_batches_total{{{OURS}}}[1m]))"),
     "house-colours": lambda d: at(
         first(d, "stat"), ("fieldConfig", "defaults", "thresholds", "steps", 0)).update(
             color="red"),
