@@ -5,7 +5,6 @@ Source: issue of those who look; style 27.
 """
 
 import copy
-import json
 import os
 import re
 import shutil
