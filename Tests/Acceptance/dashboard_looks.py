@@ -142,7 +142,7 @@ def contrast(one, other):
 
 
 def lab(colour, eye):
-    """CIE L*a*b* under D65."""
+    """CIE L*a*b* under noon daylight."""
     light = [min(1, max(0, sum(share * part for share, part in zip(row, linear(colour)))))
              for row in EYES[eye]]
     rows = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750),

@@ -223,7 +223,10 @@ import Testing
         #expect(result == AttemptResult(.delivered, status: 200))
         #expect(request.hasPrefix("POST /ntfy/ HTTP/1.1\r\n"))
         #expect(request.contains("\r\nAuthorization: Basic cGhpbDpteXBhc3MtbXlwYXNz\r\n"))
-        #expect(request.contains("\r\n\r\n{\"topic\":\"t0pic-t0pic\",\"title\":\"FIRING: north"))
+        #expect(
+            request.contains(
+                "\r\n\r\n{\"topic\":\"t0pic-t0pic\",\"title\":\"FIRING: Nobody can be reached in north"
+            ))
         for (status, body, kind, words) in [
             ("200 OK", "<html>log in</html>", .refused, ": its answer is not that of ntfy"),
             (

@@ -98,10 +98,10 @@ final class EventFollower {
     var wantsWatch: Bool { question.query.hasWatch && stream != nil }
 
     /// Appends how the watch stands, if there is room; who had none is told all of it later.
-    func tell(_ pulse: WatchPulse) {
+    func append(_ report: WatchReport) {
         guard wantsWatch else { return }
         guard unsent < EventReaders.unsentMax else { return knowsWatch = false }
-        bytes += (knowsWatch ? pulse.change : nil) ?? pulse.whole
+        bytes += (knowsWatch ? report.change : nil) ?? report.whole
         knowsWatch = true
     }
 

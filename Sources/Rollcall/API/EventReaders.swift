@@ -70,10 +70,10 @@ final class EventReaders: @unchecked Sendable {
     private var lastUse: Int64 = 0
     private var access: Access
     private var isClosed = false
-    private var pulse: WatchPulse?
+    private var report: WatchReport?
     /// The instant at which the watch was asked how it stands.
-    private var pulseAskedAt = -WatchPulse.every.count
-    private var isPulseAsked = false
+    private var reportAskedAt = -WatchReport.every.count
+    private var isReportAsked = false
 
     /// Readers of `writer`'s events, counted in `edge`, at most `streamsMax` of whom follow a stream, for as long as
     /// `accessPolicy` lets them in. Its thread runs until `close`.
@@ -164,8 +164,8 @@ final class EventReaders: @unchecked Sendable {
             // They wait for it.
             if reader.wantsWatch { askWatch(now) }
         case .watch(let body):
-            isPulseAsked = false
-            tell(body, now)
+            isReportAsked = false
+            report(body, now)
         case .close: isClosed = true
         }
     }
@@ -299,8 +299,8 @@ final class EventReaders: @unchecked Sendable {
 
     /// Asks the state writer once for all who want to know.
     private func askWatch(_ now: Int64) {
-        guard !isPulseAsked else { return }
-        (isPulseAsked, pulseAskedAt) = (true, now)
+        guard !isReportAsked else { return }
+        (isReportAsked, reportAskedAt) = (true, now)
         writer.ask { [edge, weak self] view in
             var body: [UInt8] = []
             StatusJSON.append(view, edge, to: &body)
@@ -308,11 +308,11 @@ final class EventReaders: @unchecked Sendable {
         }
     }
 
-    private func tell(_ body: [UInt8], _ now: Int64) {
-        guard let next = WatchPulse(body, after: pulse, now: now) else { return }
-        pulse = next
+    private func report(_ body: [UInt8], _ now: Int64) {
+        guard let next = WatchReport(body, after: report, now: now) else { return }
+        report = next
         for reader in readers.values where reader.wantsWatch {
-            reader.tell(next)
+            reader.append(next)
             flush(reader)
         }
     }
@@ -360,9 +360,9 @@ final class EventReaders: @unchecked Sendable {
             }
         }
         if readers.values.contains(where: \.wantsWatch) {
-            if now - pulseAskedAt >= WatchPulse.every.count { askWatch(now) }
+            if now - reportAskedAt >= WatchReport.every.count { askWatch(now) }
         } else {
-            pulse = nil
+            report = nil
         }
         if readers.isEmpty, store != nil, now - lastUse > Self.idleMax { store = nil }
     }

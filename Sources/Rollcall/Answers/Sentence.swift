@@ -2,7 +2,7 @@ import RollcallBasis
 import RollcallCore
 import RollcallSupport
 
-/// How everything stands, in words: the worst thing first, then how it is elsewhere, then since when and
+/// The standing of everything, in words: the worst thing first, then how it is elsewhere, then since when and
 /// most likely why. The page, its title and the terminal begin with it. Source: Contract/Page.
 ///
 /// It says what is true now, whether an alert fires or is silenced: an alert that goes on for a while
@@ -26,7 +26,7 @@ struct Sentence {
 
     private(set) var level = Level.good
     private(set) var headline = ""
-    /// How it stands apart from that; may be empty.
+    /// The standing apart from that; may be empty.
     private(set) var rest = ""
     /// Since when and most likely why; may be empty.
     private(set) var detail = ""
@@ -45,8 +45,10 @@ struct Sentence {
     init(_ view: StateView) {
         self.view = view
         share = Self.share(view.engine)
-        if tellBlind() || tellDark() || tellRollcall() || tellRate() { return }
-        tellCounts()
+        if describeBlindness() || describeDarkRegions() || describeRollcall() || describeRates() {
+            return
+        }
+        describeCounts()
     }
 
     // MARK: - Numbers
@@ -97,7 +99,7 @@ struct Sentence {
 
     // MARK: - Not watching
 
-    private mutating func tellBlind() -> Bool {
+    private mutating func describeBlindness() -> Bool {
         guard let onset = engine.clock.onset else { return false }
         level = .unknown
         headline = "Rollcall is not watching: who can be reached is not known."
@@ -154,7 +156,7 @@ struct Sentence {
     }
 
     /// Of twenty thousand alerts only the worst are kept: this is done between two turns.
-    private mutating func tellDark() -> Bool {
+    private mutating func describeDarkRegions() -> Bool {
         let covered = Set(engine.policy.coverageRegions)
         var (unreachable, unstaffed) = (DarkRegions(), DarkRegions())
         var expectedThere = 0
@@ -209,7 +211,7 @@ struct Sentence {
 
     // MARK: - Other alerts
 
-    private mutating func tellRollcall() -> Bool {
+    private mutating func describeRollcall() -> Bool {
         let alarm = view.store.alarms.first { $0.alertState == .firing }
         if let alarm {
             level = .bad
@@ -231,7 +233,7 @@ struct Sentence {
     }
 
     /// The rate of those who cannot be reached, with the numbers of now.
-    private mutating func tellRate() -> Bool {
+    private mutating func describeRates() -> Bool {
         guard let (name, alert) = worst([.highOfflineRate, .responderFlapping]) else {
             return false
         }
@@ -261,7 +263,7 @@ struct Sentence {
 
     // MARK: - Calm
 
-    private mutating func tellCounts() {
+    private mutating func describeCounts() {
         let people = engine.aggregates.byStatus
         let silent = people[Int(Status.offline.rawValue)]
         let late = people[Int(Status.degraded.rawValue)]

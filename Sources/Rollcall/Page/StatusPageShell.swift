@@ -34,7 +34,8 @@ struct StatusPageShell {
             "root": root.isEmpty ? "./" : root, "assets": assets,
             "title": Self.escaped(sentence.headline), "headline": Self.escaped(sentence.headline),
             "rest": Self.escaped("\(sentence.rest) \(sentence.detail)"),
-            "styles": sheets.joined(separator: "\n"), "preloads": preloads.joined(separator: "\n"), "sight": "\(unreached)<p>\(sight)</p>",
+            "styles": sheets.joined(separator: "\n"), "preloads": preloads.joined(separator: "\n"),
+            "unreached": unreached, "sight": "<p>\(sight)</p>",
             "rows": rows.joined(separator: "\n"), "as_of": RFC3339.string(clock.wallNow),
             "version": BuildInformation.version,
         ])

@@ -88,8 +88,8 @@ package struct AlertText {
         }
     }
 
-    /// What is wrong, and where, with as few numbers as can be: what a title begins with, and what the
-    /// page and the terminal say first. Of an alert that fires, or may soon.
+    /// The sentence that says what is wrong, and where, with as few numbers as can be: a title begins with
+    /// it, and so do the page and the terminal. Of an alert that fires, or may soon.
     package var claim: String {
         let (count, total) = (facts.stats.count, facts.stats.total)
         switch member.name {

@@ -4,38 +4,42 @@ import Testing
 @testable import Rollcall
 
 /// How the watch stands, as streams tell it: whole, then merge patches. Source: E3, RFC 7396.
-struct WatchPulseTests {
-    private func pulse(_ text: String, after last: WatchPulse?, now: Int64 = 0) throws -> WatchPulse {
-        try #require(WatchPulse(Array(text.utf8), after: last, now: now))
+struct WatchReportTests {
+    private func report(_ text: String, after last: WatchReport?, now: Int64 = 0) throws
+        -> WatchReport
+    {
+        try #require(WatchReport(Array(text.utf8), after: last, now: now))
     }
 
-    private func change(_ pulse: WatchPulse) throws -> String {
-        let text = String(decoding: try #require(pulse.change), as: UTF8.self)
+    private func change(_ report: WatchReport) throws -> String {
+        let text = String(decoding: try #require(report.change), as: UTF8.self)
         #expect(text.hasPrefix("event: watch-change\ndata: "))
         #expect(text.hasSuffix("\n\n"))
         return String(text.dropFirst("event: watch-change\ndata: ".count).dropLast(2))
     }
 
     @Test func `E3: the first is whole, and what follows is what changed`() throws {
-        let first = try pulse(
+        let first = try report(
             #"{"as_of":"1","people":{"ONLINE":3,"OFFLINE":0},"alerts":{"firing":0}}"#, after: nil)
         #expect(first.change == nil)
         #expect(
             String(decoding: first.whole, as: UTF8.self)
                 == "event: watch\ndata: "
-                + #"{"as_of":"1","people":{"ONLINE":3,"OFFLINE":0},"alerts":{"firing":0}}"# + "\n\n")
-        let second = try pulse(
+                + #"{"as_of":"1","people":{"ONLINE":3,"OFFLINE":0},"alerts":{"firing":0}}"# + "\n\n"
+        )
+        let second = try report(
             #"{"as_of":"2","people":{"ONLINE":2,"OFFLINE":1},"alerts":{"firing":0}}"#, after: first)
         #expect(try change(second) == #"{"as_of":"2","people":{"ONLINE":2,"OFFLINE":1}}"#)
-        let third = try pulse(
-            #"{"as_of":"3","people":{"ONLINE":2,"OFFLINE":1},"alerts":{"firing":0}}"#, after: second)
+        let third = try report(
+            #"{"as_of":"3","people":{"ONLINE":2,"OFFLINE":1},"alerts":{"firing":0}}"#, after: second
+        )
         #expect(try change(third) == #"{"as_of":"3"}"#)
     }
 
     @Test func `what is gone is null, at any depth, and lists are told whole`() throws {
-        let first = try pulse(
+        let first = try report(
             #"{"a":{"b":1,"c":{"d":2,"e":3}},"list":[1,2],"old":true}"#, after: nil)
-        let second = try pulse(#"{"a":{"b":1,"c":{"e":3}},"list":[1,3]}"#, after: first)
+        let second = try report(#"{"a":{"b":1,"c":{"e":3}},"list":[1,3]}"#, after: first)
         #expect(try change(second) == #"{"a":{"c":{"d":null}},"list":[1,3],"old":null}"#)
     }
 
@@ -43,25 +47,25 @@ struct WatchPulseTests {
         func sources(_ beat: Int, isUp: Bool = true) -> String {
             #"{"sources":[{"source":"a","up":\#(isUp),"last_beat_at":"\#(beat)"}]}"#
         }
-        var last = try pulse(sources(1), after: nil)
-        last = try pulse(sources(2), after: last, now: 4000)
+        var last = try report(sources(1), after: nil)
+        last = try report(sources(2), after: last, now: 4000)
         // It was not told since anybody asked: whoever comes gets it whole.
         let quiet = try change(last)
         #expect(quiet == "{}")
-        last = try pulse(sources(3, isUp: false), after: last, now: 8000)
+        last = try report(sources(3, isUp: false), after: last, now: 8000)
         #expect(try change(last) == sources(3, isUp: false))
-        last = try pulse(sources(4, isUp: false), after: last, now: 67_000)
+        last = try report(sources(4, isUp: false), after: last, now: 67_000)
         #expect(try change(last) == "{}")
-        last = try pulse(sources(5, isUp: false), after: last, now: 68_000)
+        last = try report(sources(5, isUp: false), after: last, now: 68_000)
         #expect(try change(last) == sources(5, isUp: false))
         // From none to one is news.
-        let never = try pulse(#"{"store":{"at":1,"checkpoint_at":null}}"#, after: nil)
-        let now = try pulse(#"{"store":{"at":1,"checkpoint_at":"x"}}"#, after: never)
+        let never = try report(#"{"store":{"at":1,"checkpoint_at":null}}"#, after: nil)
+        let now = try report(#"{"store":{"at":1,"checkpoint_at":"x"}}"#, after: never)
         #expect(try change(now) == #"{"store":{"checkpoint_at":"x"}}"#)
     }
 
-    @Test func `an answer that cannot be read is no pulse`() {
-        #expect(WatchPulse(Array("[1]".utf8), after: nil, now: 0) == nil)
-        #expect(WatchPulse(Array("{".utf8), after: nil, now: 0) == nil)
+    @Test func `an answer that cannot be read is no report`() {
+        #expect(WatchReport(Array("[1]".utf8), after: nil, now: 0) == nil)
+        #expect(WatchReport(Array("{".utf8), after: nil, now: 0) == nil)
     }
 }

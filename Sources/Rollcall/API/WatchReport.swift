@@ -1,34 +1,34 @@
 import RollcallCore
 import RollcallSupport
 
-/// How the watch stands, as streams carry it beside events: the whole of `GET /v1/status` once, then what
+/// The standing of the watch, as streams carry it beside events: the whole of `GET /v1/status` once, then what
 /// changed of it, as a merge patch (RFC 7396). Each change has `as_of`, so that a stream is never silent
 /// for long while the watch is well. Source: E3.
-struct WatchPulse {
+struct WatchReport {
     /// The time between two of them; a little more passes until one is sent.
     static let every = Milliseconds.seconds(4)
     /// Lists in which nothing but times changed are sent no more often: 64 sources beat all the time.
-    private static let quietFor = Milliseconds.seconds(60)
+    private static let timesEvery = Milliseconds.seconds(60)
 
     /// The event that tells all of it.
     let whole: [UInt8]
-    /// The event that tells what is not as it was one pulse ago; nil of the first.
+    /// The event that tells what is not as it was one report ago; nil of the first.
     let change: [UInt8]?
 
     private let members: [JSONTree.Member]
     /// The instants at which the members were sent last, by the machine's clock.
     private let sentAt: [String: Int64]
 
-    /// The pulse that follows `last`, of an answer to `GET /v1/status`; nil if that cannot be read.
-    init?(_ body: [UInt8], after last: WatchPulse?, now: Int64) {
+    /// The report that follows `last`, of an answer to `GET /v1/status`; nil if that cannot be read.
+    init?(_ body: [UInt8], after last: WatchReport?, now: Int64) {
         guard case .object(let news)? = try? JSONTree(reading: body) else { return nil }
         var members: [JSONTree.Member] = []
         var changes: [JSONTree.Member] = []
         var sentAt = last?.sentAt ?? [:]
         for member in news {
             let before = last?.members.first { $0.name == member.name }
-            let isQuiet = before.map { Self.isAlike($0.value, member.value) } ?? false
-            if let before, isQuiet, now - (sentAt[member.name] ?? 0) < Self.quietFor.count {
+            let isUnchanged = before.map { Self.isAlike($0.value, member.value) } ?? false
+            if let before, isUnchanged, now - (sentAt[member.name] ?? 0) < Self.timesEvery.count {
                 // What they were told holds.
                 members.append(before)
                 continue
