@@ -43,7 +43,7 @@ struct GapList {
     /// Goes through everybody's gaps in the order of their opening.
     /// - Throws: `StoreError` if the store cannot be read.
     private mutating func scan() throws(StoreError) {
-        var place = GapPlace(until: query.until)
+        var place = GapPlace(until: query.end)
         if let after = query.after {
             place = GapPlace(opened: min(after.place, place.opened), number: after.number)
         }

@@ -41,6 +41,8 @@ struct GapQuery: Sendable {
     var responder: [UInt8]?
     var since: Timestamp?
     var until: Timestamp?
+    /// The instant at which these people were silent.
+    var at: Timestamp?
     /// The place at which a page begins: a time of opening or a decision, and a gap's number.
     var after: (place: Int64, number: Int64)?
     var limit = Router.limitStandard
@@ -65,6 +67,9 @@ struct GapQuery: Sendable {
             .time(
                 "since", "From then on: RFC 3339, or milliseconds since 1970.", into: \.since),
             .time("until", "Before then, likewise.", into: \.until),
+            .time(
+                "at", "Of who was OFFLINE at this instant, back by now or not; likewise.",
+                into: \.at),
             .words(
                 "by", "What to count by", Key.all, \.word, max: Key.all.count, into: \.by),
             .cursor(count: 2) { $0.after = ($1[0], $1[1]) },
@@ -78,6 +83,12 @@ struct GapQuery: Sendable {
         }
     }
 
+    /// The instant before which they opened; nil for now. Whose opened after `at` was not silent then.
+    var end: Timestamp? {
+        guard let at else { return until }
+        return min(until ?? .distantFuture, at + Milliseconds(1))
+    }
+
     /// True for a gap that is asked for, whoever's it is.
     func matches(_ row: GapRow, _ aggregates: GapAggregates) -> Bool {
         if let state, row.isOpen != (state == .open) { return false }
@@ -87,7 +98,10 @@ struct GapQuery: Sendable {
         if let region, !row.region.elementsEqual(region) { return false }
         if let since, row.openedAt < since { return false }
         if let until, row.openedAt >= until { return false }
-        return true
+        guard let at else { return true }
+        guard row.openedAt <= at, row.closedAt.map({ at < $0 }) ?? true, let report = row.report
+        else { return false }
+        return report.offlineAt <= at
     }
 }
 

@@ -87,7 +87,7 @@ struct GapTable {
         var table = GapTable(query, present, work)
         if let person {
             try table.walk(person)
-        } else if query.since == nil && query.until == nil && query.state != .open {
+        } else if query.since == nil && query.end == nil && query.state != .open {
             try table.scan()
         } else if try !table.scanOpened() {
             // So many are counted faster without the index.
@@ -125,7 +125,7 @@ struct GapTable {
     /// Counts by the times of opening; false if there are too many for that.
     /// - Throws: `StoreError` if the store cannot be read.
     private mutating func scanOpened() throws(StoreError) -> Bool {
-        var place = GapPlace(until: query.until)
+        var place = GapPlace(until: query.end)
         var isEnd = false
         while !isEnd, !hasStopped {
             guard looked < Self.openedMax else { return false }

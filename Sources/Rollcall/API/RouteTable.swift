@@ -1,5 +1,6 @@
 import RollcallBasis
 import RollcallCore
+import RollcallStore
 import RollcallSupport
 
 /// The table of all routes. Routing, `Allow`, scopes, the reading of parameters, the labels of
@@ -323,6 +324,19 @@ extension Route {
             """,
             query: RegionQuery.parameters, answers: [200: "RegionList"]
         ) { $0.listRegions($1, $2.answer) },
+        Route(
+            .get, .regionHistory, "getRegionHistory", .status, .read, .answers,
+            "How each region stood, and what fired there",
+            """
+            Without `since` the last 6 hours. The worst regions of now come first, then those that \
+            everybody left; go on with `after` = `next` until it is null. A cell is the worst count of \
+            its step: the smallest share of those expected who were ONLINE. Without `step` the shortest \
+            is taken that gives \(RegionHistoryQuery.stepsStandard) at most. Counts are taken once a \
+            minute, of \(SampledRegion.countMax) regions and those that must be staffed; `truncated` \
+            says that there were more, or more to look at.
+            """,
+            query: RegionHistoryQuery.parameters, answers: [200: "RegionHistory"]
+        ) { $0.showRegionHistory($1, $2.answer) },
     ]
 
     // MARK: - Operation
@@ -367,34 +381,4 @@ extension Route {
             answers: [200: "Document"]
         ) { $1.answer(.json(OpenAPI.bytes), InputStats()) },
     ]
-
-    // MARK: - The page for people
-
-    private static let pages: [Route] = [
-        page(.page, "getPage", "the fleet at a glance"),
-        page(.gapsPage, "getSilentPage", "who is silent and why"),
-        page(.alertsPage, "getAlertsPage", "alerts and their history"),
-        page(.nudgesPage, "getNudgesPage", "the nudge ledger"),
-        page(.feedsPage, "getFeedsPage", "feeds and Rollcall itself"),
-        page(.peoplePage, "getPeoplePage", "everybody"),
-        page(.personPage, "getPersonPage", "one person", root: "../"),
-        Route(
-            .get, .asset, "getAsset", .page, .read, .operation, "A file of the page",
-            "It never changes under its address, and may be kept.",
-            answers: [200: "Asset"], problems: [404]
-        ) { $0.showAsset($1.target.asset, $1.answer) },
-    ]
-
-    private static func page(
-        _ resource: Resource, _ name: String, _ view: String, root: String = ""
-    ) -> Route {
-        Route(
-            .get, resource, name, .page, .read, .operation, "The page: \(view)",
-            """
-            The same document for each of these addresses: it reads its own and asks this API. \
-            A browser logs in by `Basic`.
-            """,
-            answers: [200: "Page"]
-        ) { $0.showPage(below: root, $1.answer) }
-    }
 }

@@ -38,16 +38,20 @@ struct StatusHistoryQuery: Sendable {
             ) { (query, value) throws(ParameterError) in query.step = try step(value) },
         ])
 
-    /// The stretch that is `asked` for `now`.
+    /// The stretch that is `asked` for `now`: of `standard` without a `since`, and without a `step` of the
+    /// shortest that gives `most` steps.
     /// - Throws: `ParameterError` if it is empty, or has too many steps.
-    init(_ asked: Asked, now: Timestamp) throws(ParameterError) {
+    init(
+        _ asked: Asked, now: Timestamp, span standard: Milliseconds = spanStandard,
+        samples most: Int64 = samplesStandard
+    ) throws(ParameterError) {
         until = asked.until ?? now
-        since = asked.since ?? max(Timestamp(milliseconds: 0), until - Self.spanStandard)
+        since = asked.since ?? max(Timestamp(milliseconds: 0), until - standard)
         guard since < until else {
             throw ParameterError(detail: "until: must be later than since")
         }
         let span = (until - since).count
-        let chosen = Self.steps.first { Self.count(span, $0 * 60_000) <= Self.samplesStandard }
+        let chosen = Self.steps.first { Self.count(span, $0 * 60_000) <= most }
         step = Milliseconds(asked.step ?? (chosen ?? 1440) * 60_000)
         let count = Self.count(span, step.count)
         guard count <= Self.samplesMax else {
@@ -57,7 +61,9 @@ struct StatusHistoryQuery: Sendable {
         }
     }
 
-    private static func step(_ value: String) throws(ParameterError) -> Int64 {
+    /// Reads the distance of two counts.
+    /// - Throws: `ParameterError` if it is none, or out of range.
+    static func step(_ value: String) throws(ParameterError) -> Int64 {
         guard let step = SettingText.duration(value)?.count, stepRange.contains(step)
         else { throw ParameterError(detail: "step: a span from 1m to 1d expected, such as 5m") }
         return step
@@ -92,19 +98,12 @@ extension Router {
 /// Of each step its last sample; a step without one is left out, and so is what was counted inside
 /// a blind window that was noticed later: it was not seen (B1).
 struct StatusHistory {
-    private struct Window {
-        let reason: BlindReason
-        var since: Timestamp
-        /// Nil while it is open.
-        let until: Timestamp?
-    }
-
     private let query: StatusHistoryQuery
     private let present: HistoryPresent
     private let work: HistoryWork
     /// Newest first.
     private var samples: [FleetSample] = []
-    private var windows: [Window] = []
+    private var blind: BlindWindows
     private var isTruncated = false
 
     /// Answers a query from the store.
@@ -113,7 +112,7 @@ struct StatusHistory {
         _ query: StatusHistoryQuery, _ present: HistoryPresent, _ work: HistoryWork
     ) throws(StoreError) -> HTTPResponse {
         var history = StatusHistory(query: query, present: present, work: work)
-        try history.readWindows()
+        try history.blind.read(work)
         try history.readSamples()
         return .json(history.body())
     }
@@ -122,61 +121,10 @@ struct StatusHistory {
         self.query = query
         self.present = present
         self.work = work
+        blind = BlindWindows(since: query.since, until: query.until, present.clock)
     }
 
     // MARK: - Reading
-
-    /// Reads the windows of blindness, which are told of when they end; those that are open the
-    /// state writer knows.
-    /// - Throws: `StoreError` if the store cannot be read.
-    private mutating func readWindows() throws(StoreError) {
-        for reason in BlindReason.allCases {
-            guard let onset = present.clock.open[Int(reason.rawValue)] else { continue }
-            add(Window(reason: reason, since: present.clock.wall(onset), until: nil))
-        }
-        var id = Int64.max
-        var looked = 0
-        var isEnd = false
-        while !isEnd {
-            guard windows.count <= work.limits.blindWindows else {
-                windows.removeLast()
-                return isTruncated = true
-            }
-            guard !work.isOver, looked < work.limits.decisionsAboutNobody else {
-                return isTruncated = true
-            }
-            var isBehind = false
-            isEnd = try work.reader.decisionsAboutNobody(before: &id) { row in
-                looked += 1
-                guard row.atMilliseconds > query.since.milliseconds else {
-                    isBehind = true
-                    return false
-                }
-                if DecisionCode.isBlindness(row.kind),
-                    case .blind(let at, false, let since, let reason)? = DecisionCode.decision(row)
-                {
-                    add(Window(reason: reason, since: since, until: at))
-                }
-                return looked < work.limits.decisionsAboutNobody
-                    && windows.count <= work.limits.blindWindows
-            }
-            if isBehind { return }
-        }
-    }
-
-    /// Adds a window that is older than those of its reason before it. What is too short to be told
-    /// is left out, and what is close to the next one is part of it (D5): older versions stored each.
-    private mutating func add(_ window: Window) {
-        let end = window.until ?? present.clock.wallNow
-        guard window.since < query.until, end - window.since >= BlindReason.reportedFrom else {
-            return
-        }
-        let newer = windows.lastIndex { $0.reason == window.reason }
-        guard let newer, let until = window.until,
-            windows[newer].since - until < BlindReason.joinedWithin
-        else { return windows.append(window) }
-        windows[newer].since = min(windows[newer].since, window.since)
-    }
 
     private mutating func readSamples() throws(StoreError) {
         // What a wall said that was set back since lies in the future.
@@ -192,7 +140,7 @@ struct StatusHistory {
             let since = max(query.since, aligned)
             try work.reader.samples.samples(since: since, until: until) { sample in
                 looked += 1
-                guard !isBlind(at: sample.at) else {
+                guard !blind.contains(sample.at) else {
                     return looked < work.limits.samplesLookedAt
                 }
                 samples.append(sample)
@@ -200,11 +148,6 @@ struct StatusHistory {
             }
             until = since
         }
-    }
-
-    /// True inside a window; at its ends the watch could see.
-    private func isBlind(at: Timestamp) -> Bool {
-        windows.contains { $0.since < at && $0.until.map { at < $0 } ?? true }
     }
 
     // MARK: - The answer
@@ -228,19 +171,11 @@ struct StatusHistory {
             StatusJSON.count("not_expected", sample.notExpected, to: &body)
             JSONWriter.raw("}", to: &body)
         }
-        JSONWriter.raw("],\"blind\":[", to: &body)
-        let order = windows.sorted {
-            ($0.since, $0.reason.rawValue) < ($1.since, $1.reason.rawValue)
-        }
-        for (place, window) in order.enumerated() {
-            JSONWriter.raw(place == 0 ? "{\"reason\":" : ",{\"reason\":", to: &body)
-            JSONWriter.word(window.reason.word, to: &body)
-            ResponderJSON.time("since", window.since, to: &body)
-            ResponderJSON.time("until", window.until ?? .distantPast, to: &body)
-            JSONWriter.raw("}", to: &body)
-        }
+        JSONWriter.raw("],", to: &body)
+        blind.append(to: &body)
         JSONWriter.raw(
-            isTruncated ? "],\"truncated\":true}\n" : "],\"truncated\":false}\n", to: &body)
+            isTruncated || blind.isTruncated ? ",\"truncated\":true}\n" : ",\"truncated\":false}\n",
+            to: &body)
         return body
     }
 }

@@ -4,7 +4,7 @@ import RollcallStore
 /// Removes erased people from the store, a piece a turn (I11, DELETE /v1/responders/{id}).
 ///
 ///     waiting ── a checkpoint without them is complete ──► rows ──► dark time ──► pushes ──► alerts
-///                                                       done ◄── log ◄── older checkpoints ◄──┘
+///                                           done ◄── log ◄── older checkpoints ◄── samples ◄──┘
 ///
 /// * waiting: a restart would still need their rows, to fold again what came after the checkpoint.
 /// * rows: their rows, decisions and gaps are removed, walking back.
@@ -12,6 +12,7 @@ import RollcallStore
 /// * pushes: what became of pushes to them is removed.
 /// * alerts: decisions and messages about alerts lose the names of their regions that nobody has any
 ///   more.
+/// * samples: counts by region lose the same names.
 /// * older checkpoints: those that still hold them are written anew, slice by slice.
 /// * log: what the write-ahead log still holds is moved into the file and cut off.
 ///
@@ -23,7 +24,7 @@ struct ErasureWriter {
     private static let daysATurn = 200
     /// Pushes removed a turn.
     private static let pushesATurn: Int64 = 1000
-    /// Decisions and messages about alerts looked at a turn.
+    /// Decisions and messages about alerts, and regions of samples, looked at a turn.
     static let alertsATurn: Int64 = 1000
     /// Slices of older checkpoints looked at a turn.
     private static let slicesATurn: Int64 = 4
@@ -34,6 +35,7 @@ struct ErasureWriter {
         case pushes(left: [Int64])
         case decisions(after: Int64)
         case messages(after: MessagePlace)
+        case samples(after: Int64)
         case checkpoints([EngineCheckpoint], slice: Int64)
         case pruning
         case log
@@ -121,7 +123,11 @@ struct ErasureWriter {
         case .messages(let last):
             let next = try journal.forgetRegions(
                 regions, engine, after: last, limit: Self.alertsATurn)
-            if let next { stage = .messages(after: next) } else { try findCheckpoints(journal) }
+            stage = next.map { .messages(after: $0) } ?? .samples(after: 0)
+        case .samples(let last):
+            let next = try journal.forgetSampledRegions(
+                regions, engine, after: last, limit: Self.alertsATurn)
+            if let next { stage = .samples(after: next) } else { try findCheckpoints(journal) }
         case .checkpoints(let left, let slice):
             try rewrite(left, from: slice, journal, engine)
         case .pruning:

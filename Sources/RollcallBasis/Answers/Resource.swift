@@ -29,6 +29,7 @@ package enum Resource: String, CaseIterable, Sendable {
     case status = "/v1/status"
     case statusHistory = "/v1/status/history"
     case regions = "/v1/regions"
+    case regionHistory = "/v1/regions/history"
     case cluster = "/v1/cluster"
     case clusterCopy = "/v1/cluster/copy"
     case clusterMember = "/v1/cluster/members/{id}"
@@ -43,6 +44,7 @@ package enum Resource: String, CaseIterable, Sendable {
     case openAPI = "/openapi.json"
     case page = "/"
     case gapsPage = "/silent"
+    case momentPage = "/at"
     case alertsPage = "/alerts"
     case nudgesPage = "/nudges"
     case feedsPage = "/feeds"
@@ -76,7 +78,8 @@ package enum Resource: String, CaseIterable, Sendable {
     /// True for what a browser shows to people.
     package var isPage: Bool {
         switch self {
-        case .page, .gapsPage, .alertsPage, .nudgesPage, .feedsPage, .peoplePage, .personPage:
+        case .page, .gapsPage, .momentPage, .alertsPage, .nudgesPage, .feedsPage, .peoplePage,
+            .personPage:
             true
         default: false
         }

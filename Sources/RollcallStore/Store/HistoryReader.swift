@@ -14,6 +14,8 @@ package struct GapRow {
     package var region: UnsafeRawBufferPointer { row.bytes(.region) }
     package var openedAt: Timestamp { row[.openedMs] }
     package var isOpen: Bool { row[.closedMs] == Int64(0) }
+    /// The instant at which it ended; nil while it is open.
+    package var closedAt: Timestamp? { isOpen ? nil : row[.closedMs] }
     /// The place in the order of opening.
     var place: GapPlace { GapPlace(opened: row[.openedMs], number: number) }
     /// The report as its newest decision has it; nil if it makes no sense.
@@ -72,6 +74,8 @@ package final class HistoryReader {
     package let pushes: PushReader
     /// The reader of how the fleet stood.
     package let samples: SampleReader
+    /// The reader of how each region stood.
+    package let regions: RegionSampleReader
     private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gapsAfter, gap: Statement
     private let darkOfDay, dark, turn, lastTurn, blind, nobodys, alerts: Statement
     private let nudgesBefore, nudgesFrom: Statement
@@ -85,6 +89,7 @@ package final class HistoryReader {
         notices = try NoticeReader(connection)
         pushes = try PushReader(connection)
         samples = try SampleReader(connection)
+        regions = try RegionSampleReader(connection)
         func prepare(_ sql: SQL) throws(StoreError) -> Statement { try Statement(connection, sql) }
         typealias Kind = DecisionCode.Kind
         gapsAt = try prepare(

@@ -2,7 +2,7 @@ import RollcallCore
 
 /// The counts of the fleet at one minute: what a band of the last hours is drawn from.
 ///
-/// It holds counts and no personal data, so that an erasure leaves it as it is. While the watch is
+/// It holds counts and no personal data but the names of regions, which the store keeps apart. While the watch is
 /// blind there is none: what was last known then was not seen.
 package struct FleetSample: Equatable, Sendable {
     /// The instant at which it was counted, by the wall.
@@ -10,12 +10,17 @@ package struct FleetSample: Equatable, Sendable {
     /// Expected people, by `Status`.
     package var byStatus: [Int]
     package var notExpected: Int
+    /// The same by region.
+    package var regions: [SampledRegion]
 
     /// The counts of an instant.
-    init(at: Timestamp, byStatus: [Int], notExpected: Int) {
+    init(
+        at: Timestamp, byStatus: [Int], notExpected: Int, regions: [SampledRegion] = []
+    ) {
         self.at = at
         self.byStatus = byStatus
         self.notExpected = notExpected
+        self.regions = regions
     }
 
     /// The counts of `engine` at its now.
@@ -23,6 +28,7 @@ package struct FleetSample: Equatable, Sendable {
         at = engine.clock.wallNow
         byStatus = engine.aggregates.byStatus
         notExpected = engine.aggregates.notExpected.reduce(0, +)
+        regions = SampledRegion.all(of: engine)
     }
 
     /// Minutes since 1970-01-01, UTC: one row each.
@@ -66,6 +72,7 @@ extension Journal {
             }
             put.bind(sample.notExpected, as: .notExpected)
             try put.run()
+            try putRegions(of: sample)
         }
     }
 
@@ -74,7 +81,8 @@ extension Journal {
     package func cutSamples(before time: Timestamp, limit: Int64) throws(StoreError) -> Bool {
         try run(
             statements.deleteSamplesBefore, [.minute: FleetSample.minute(time), .limit: limit])
-        return connection.changes == limit
+        if connection.changes == limit { return true }
+        return try cutRegionSamples(before: time, limit: limit)
     }
 }
 
@@ -120,6 +128,8 @@ extension FleetSample {
         at = row[.atMs]
         byStatus = Status.allCases.map { row[$0.column] }
         notExpected = row[.notExpected]
+        // They stand in a table of their own.
+        regions = []
     }
 }
 

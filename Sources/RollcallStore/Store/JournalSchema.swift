@@ -6,9 +6,9 @@ package enum JournalSchema {
     /// "RLCL", which tells `file` and us whose database it is.
     static let applicationID: Int64 = 0x524c_434c
     /// The version of the tables below.
-    package static let version: Int64 = 9
+    package static let version: Int64 = 10
     /// Marks a file as of that version.
-    private static let markVersion: SQL = "PRAGMA user_version = 9"
+    private static let markVersion: SQL = "PRAGMA user_version = 10"
 
     /// The kind of a file, seen without changing it.
     package enum Found: Equatable {
@@ -50,7 +50,7 @@ package enum JournalSchema {
     static func steps(from version: Int64) -> [SQL] {
         let later = [
             2: [erasures], 3: sinceVersion3, 4: sinceVersion4, 5: sinceVersion5, 6: sinceVersion6,
-            7: sinceVersion7, 8: sinceVersion8, 9: sinceVersion9,
+            7: sinceVersion7, 8: sinceVersion8, 9: sinceVersion9, 10: sinceVersion10,
         ]
         let missing = later.keys.filter { $0 > version }.sorted()
         return missing.flatMap { later[$0] ?? [] } + [markVersion]
@@ -62,7 +62,7 @@ package enum JournalSchema {
         try connection.run("BEGIN IMMEDIATE")
         let later = [
             sinceVersion3, sinceVersion4, sinceVersion5, sinceVersion6, sinceVersion7,
-            sinceVersion8, sinceVersion9,
+            sinceVersion8, sinceVersion9, sinceVersion10,
         ]
         for statement in tables + later.joined() { try connection.run(statement) }
         try connection.run("PRAGMA application_id = 0x524c434c")

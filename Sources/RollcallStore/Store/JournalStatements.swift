@@ -38,6 +38,12 @@ final class JournalStatements {
     let lastPush: Statement
     /// Samples.
     let putSample, deleteSamplesBefore: Statement
+    /// Samples by region.
+    let putRegionSample, deleteRegionSamplesBefore: Statement
+    /// Further statements of samples by region: which region a number stands for.
+    let sampledRegion, lastSampledRegion, addSampledRegion, useSampledRegion: Statement
+    /// Further statements of these numbers: what an erasure and retention do to them.
+    let sampledRegionsAfter, renameSampledRegion, deleteSampledRegionsBefore: Statement
 
     private typealias State = EngineCheckpoint.State
     private var all: [Statement] = []
@@ -230,6 +236,20 @@ final class JournalStatements {
         putSample = try prepare("INSERT OR REPLACE \(into: .samples)")
         deleteSamplesBefore = try prepare(
             "DELETE FROM samples WHERE minute < :minute ORDER BY minute LIMIT :limit")
+        putRegionSample = try prepare("INSERT OR REPLACE \(into: .regionSamples)")
+        deleteRegionSamplesBefore = try prepare(
+            "DELETE FROM region_samples WHERE minute < :minute ORDER BY minute LIMIT :limit")
+        sampledRegion = try prepare("\(select: .sampledRegions) WHERE region = :region")
+        lastSampledRegion = try prepare("SELECT ifnull(max(number), 0) FROM sampled_regions")
+        addSampledRegion = try prepare("INSERT \(into: .sampledRegions)")
+        useSampledRegion = try prepare(
+            "UPDATE sampled_regions \(set: .sampledRegions, .day) WHERE number = :number")
+        sampledRegionsAfter = try prepare(
+            "\(select: .sampledRegions) WHERE number > :number ORDER BY number LIMIT :limit")
+        renameSampledRegion = try prepare(
+            "UPDATE sampled_regions \(set: .sampledRegions, .region) WHERE number = :number")
+        deleteSampledRegionsBefore = try prepare(
+            "DELETE FROM sampled_regions WHERE day < :day ORDER BY number LIMIT :limit")
         self.all = all
     }
 

@@ -62,6 +62,11 @@ extension PendingTurn {
             archive.code(&sample.at)
             archive.code(&sample.byStatus)
             archive.code(&sample.notExpected)
+            // It is the last of a turn's fields, and was written without them before version 8.
+            if archive.isReading && archive.isAtEnd { return }
+            archive.code(&sample.regions, empty: SampledRegion.empty) { archive, region in
+                region.code(&archive)
+            }
         }
     }
 
@@ -168,6 +173,17 @@ extension AttemptRow {
 extension FleetSample {
     fileprivate static let empty = FleetSample(
         at: Timestamp(milliseconds: 0), byStatus: [], notExpected: 0)
+}
+
+extension SampledRegion {
+    fileprivate static let empty = SampledRegion(name: [], counts: RegionCounts())
+
+    fileprivate mutating func code(_ archive: inout Archive) {
+        archive.code(&name)
+        for place in 0..<4 { archive.code(&counts.byStatus[place]) }
+        archive.code(&counts.notExpected)
+        archive.code(&counts.isUnstaffed)
+    }
 }
 
 extension Archive {

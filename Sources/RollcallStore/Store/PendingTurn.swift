@@ -71,6 +71,7 @@ package struct PendingTurn {
         bytes.count + 40 * rows.count + 200 * decisions.count + 60 * dark.count
             + 1000 * outbox.added.count + 200 * (outbox.changed.count + attempts.count)
             + 200 * (pushes.added.count + pushes.changed.count)
+            + 10 * (sample?.regions.count ?? 0)
     }
 
     /// Takes over what `engine` decided and booked.

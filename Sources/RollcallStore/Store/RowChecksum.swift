@@ -28,6 +28,8 @@ package struct RowChecksum {
         case gaps = 11
         case dark = 12
         case samples = 13
+        case regionSamples = 14
+        case sampledRegions = 15
     }
 
     private var state: UInt64

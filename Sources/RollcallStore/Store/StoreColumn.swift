@@ -48,10 +48,19 @@ extension RowChecksum.Table {
     static let small: [Self] = [.meta, .checkpoints, .erasures]
     /// All of which SQL reckons the checksums.
     package static let partly: [Self] =
-        small + [.outbox, .attempts, .pushes, .gaps, .dark, .samples]
+        small + [
+            .outbox, .attempts, .pushes, .gaps, .dark, .samples, .regionSamples, .sampledRegions,
+        ]
 
     /// The name in SQL.
-    var name: String { self == .slices ? "checkpoint_slices" : "\(self)" }
+    var name: String {
+        switch self {
+        case .slices: "checkpoint_slices"
+        case .regionSamples: "region_samples"
+        case .sampledRegions: "sampled_regions"
+        default: "\(self)"
+        }
+    }
 
     /// The columns in the order of the checksum, which is the last one.
     var columns: [StoreColumn] {
@@ -85,6 +94,8 @@ extension RowChecksum.Table {
             ]
         case .dark: [.day, .responder, .platform, .contactMs, .locationMs, .region]
         case .samples: [.minute, .atMs, .online, .degraded, .unknown, .offline, .notExpected]
+        case .regionSamples: [.minute, .atMs, .body]
+        case .sampledRegions: [.number, .day, .region]
         }
     }
 }
