@@ -51,6 +51,8 @@ struct RegionHistory {
     private var rows: [Row] = []
     /// Samples by step.
     private var samples: [Int]
+    /// The instant of the newest sample.
+    private var sampledAt = Timestamp.distantPast
     /// The regions passed by and told; nil if there are no more.
     private var next: Int?
     private var blind: BlindWindows
@@ -123,6 +125,7 @@ struct RegionHistory {
         let step = query.step(of: sample.at)
         guard samples.indices.contains(step) else { return }
         samples[step] += 1
+        sampledAt = max(sampledAt, sample.at)
         let begin = query.firstStep + Milliseconds(Int64(step) * query.step.count)
         let minute = Int((sample.at - begin).count / 60_000)
         if sample.hasRest { isTruncated = true }
@@ -160,6 +163,7 @@ struct RegionHistory {
         ResponderJSON.time("until", query.until, to: &body)
         ResponderJSON.time("first_step_at", query.firstStep, to: &body)
         StatusJSON.count("step_seconds", Int(query.step.count / 1000), to: &body)
+        ResponderJSON.time("sampled_at", sampledAt, to: &body)
         JSONWriter.raw(",\"samples\":", to: &body)
         Self.append(samples, to: &body)
         JSONWriter.raw(",\"regions\":[", to: &body)

@@ -16,6 +16,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     case main = "main.js"
     case marks = "marks.js"
     case now = "now.css"
+    case moment = "moment.js"
     case nudges = "nudges.js"
     case people = "people.js"
     case person = "person.js"
@@ -26,6 +27,8 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     case server = "server.js"
     case silent = "silent.js"
     case story = "story.js"
+    case strip = "strip.js"
+    case stripStyle = "strip.css"
     case style = "page.css"
     case words = "words.js"
 
@@ -44,6 +47,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         case .main: PackageResources.main_js
         case .marks: PackageResources.marks_js
         case .now: PackageResources.now_css
+        case .moment: PackageResources.moment_js
         case .nudges: PackageResources.nudges_js
         case .people: PackageResources.people_js
         case .person: PackageResources.person_js
@@ -54,6 +58,8 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         case .server: PackageResources.server_js
         case .silent: PackageResources.silent_js
         case .story: PackageResources.story_js
+        case .strip: PackageResources.strip_js
+        case .stripStyle: PackageResources.strip_css
         case .style: PackageResources.page_css
         case .words: Self.worded
         }

@@ -9,6 +9,7 @@ import {
   suspected, worstFirst,
 } from "./rows.js";
 import { root } from "./server.js";
+import { loadStrip, strip } from "./strip.js";
 import { ago, name, plain, span } from "./words.js";
 
 const gapsShown = 8;
@@ -33,6 +34,7 @@ export const fleet = {
       const since = new Date(context.now() - backWithin).toISOString();
       memory.back = await ask(`v1/gaps?state=closed&since=${since}&limit=${backShown}`);
     });
+    await loadStrip(context);
     // A window that began or ended a moment ago is drawn at once.
     await every(`history ${context.status.watching}`, 60, async () => {
       memory.history = await askIfThere(historyPath(context.status, context.now()));
@@ -43,6 +45,7 @@ export const fleet = {
     const { memory } = context;
     return [
       context.status.last_batch_at ? null : untouched(),
+      part(() => (memory.strip ? strip(memory.strip, context) : null)),
       part(() => firing(context)),
       h("div", { class: "columns" },
         h("div", { class: "wide" }, part(() => silentPart(context)),

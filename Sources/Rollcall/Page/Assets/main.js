@@ -8,6 +8,7 @@ import { feeds } from "./feeds.js";
 import { fleet } from "./fleet.js";
 import { listen } from "./keys.js";
 import { live } from "./live.js";
+import { momentView } from "./moment.js";
 import { nudgesView } from "./nudges.js";
 import { people } from "./people.js";
 import { personView } from "./person.js";
@@ -16,7 +17,7 @@ import { ask, askIfThere, cost, root } from "./server.js";
 import { silentView } from "./silent.js";
 import { instant } from "./words.js";
 
-const views = [fleet, silentView, alertsView, nudgesView, feeds, people];
+const views = [fleet, silentView, momentView, alertsView, nudgesView, feeds, people];
 const patienceOfView = 250;
 // Lists are asked for again once something changed, and as often as they are cheap: in bytes a
 // second, while somebody uses the page and while it only stands there.

@@ -19,7 +19,7 @@ export class Failure extends Error {
 
 // What an answer holds at least: a proxy in front answers 200 with what it likes.
 const lists = {
-  "v1/gaps": "gaps", "v1/regions": "regions", "v1/responders": "responders",
+  "v1/gaps": "gaps", "v1/regions": "regions", "v1/regions/history": "regions", "v1/responders": "responders",
   "v1/alerts": "alerts", "v1/alerts/history": "incidents", "v1/silences": "silences",
   "v1/nudges": "nudges", "v1/inputs": "inputs",
 };
