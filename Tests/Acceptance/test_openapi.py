@@ -403,6 +403,11 @@ inputs:
             self.ask(server, "GET", f"/v1/status/history{query}", 400)
         for query in ("", "?limit=1", "?after=north&limit=1000"):
             self.ask(server, "GET", f"/v1/regions{query}", 200)
+        for query in ("", "?limit=1&after=1", "?step=1m&since=" + rfc3339(now_ms() - 60_000)):
+            self.ask(server, "GET", f"/v1/regions/history{query}", 200)
+        for query in ("?limit=0", "?step=1s", "?region=north"):
+            self.ask(server, "GET", f"/v1/regions/history{query}", 400)
+        self.ask(server, "GET", f"/v1/gaps?at={rfc3339(now_ms())}", 200)
         for query in ("?limit=0", "?region=north"):
             self.ask(server, "GET", f"/v1/regions{query}", 400)
         for name in ("whole", "odd", "nobody-yet", "p7"):
@@ -606,7 +611,7 @@ inputs:
         shell = server.get("/").text
         asset = "/" + shell.split('src="')[1].split('"')[0]
         for target in (
-                "/v1/status", "/metrics", "/-/healthy", "/-/ready", "/-/leader", "/openapi.json", "/", "/silent",
+                "/v1/status", "/metrics", "/-/healthy", "/-/ready", "/-/leader", "/openapi.json", "/", "/silent", "/at",
                 "/alerts", "/nudges", "/feeds", "/people", "/people/p1", asset,
                 asset.replace("main.js", "page.css")):
             self.ask(server, "GET", target, 200)

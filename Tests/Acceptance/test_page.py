@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SHOTS = os.path.join(HERE, "..", "..", ".build", "page-screenshots")
 AXE = os.path.join(os.path.dirname(axe_core_python.__file__), "axe.min.js")
 SIZES = {"phone": (360, 740), "desktop": (1440, 900)}
-VIEWS = ("/", "/silent", "/silent?state=closed", "/alerts", "/nudges", "/feeds", "/people",
+VIEWS = ("/", "/silent", "/silent?state=closed", "/at", "/alerts", "/nudges", "/feeds", "/people",
          "/people/kim?last=15m", "/people/back?last=15m")
 READY = "document.querySelector('.view')"
 

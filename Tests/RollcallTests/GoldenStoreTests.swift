@@ -264,7 +264,12 @@ import Testing
         try opening.store.commit([pending])
         let alive = try journal.storedAlive()
         #expect(alive.pushes == 0 && alive.messages < 2)
-        #expect(try checksums(journal) == ["meta 3", "samples 1"])
+        let regions = pending.sample?.regions.count ?? 0
+        #expect(regions > 1)
+        #expect(
+            try checksums(journal) == [
+                "meta 3", "samples 1", "regionSamples 1", "sampledRegions \(regions)",
+            ])
         try journal.close()
         opening = try StoreOpening(path: path)
         journal = opening.store.journal
@@ -316,12 +321,15 @@ import Testing
         try journal.close()
     }
 
-    @Test func `version 9 of engine 6: everybody is there, the tail is folded, and it goes on`()
+    @Test func `version 9 of engine 6: everybody is there, and regions are counted from now on`()
         throws
     {
         let path = try unpack(9)
         var opening = try StoreOpening(path: path)
         #expect(opening.loss == nil)
+        var connection = opening.store.journal.connection
+        #expect(try connection.integer("PRAGMA user_version") == version)
+        #expect(try connection.integer("SELECT count(*) FROM region_samples") == 0)
         #expect(opening.recovered.checkpoint?.engineVersion == 6)
         #expect(opening.recovered.rows > 0 && opening.recovered.differences == 0)
         var engine = opening.recovered.takeEngine()
@@ -346,11 +354,17 @@ import Testing
         engine.advance(to: now)
         pending.take(from: &engine)
         pending.close(number: (opening.recovered.lastTurn?.number ?? 0) + 1, engine)
+        pending.sample = FleetSample(engine)
         try opening.store.commit([pending])
         try opening.store.journal.close()
         opening = try StoreOpening(path: path)
         #expect(opening.loss == nil && opening.recovered.differences == 0)
         #expect(opening.recovered.engine.roster.count == engine.roster.count)
+        connection = opening.store.journal.connection
+        let names = try Statement(connection, "SELECT region FROM sampled_regions ORDER BY number")
+            .all { text($0.bytes(.region)) }
+        #expect(Set(names) == ["north", "south", "ouest é", "east"] && names.count == 4)
+        try RowChecksum.check(.regionSamples, connection)
         try opening.store.journal.close()
     }
 

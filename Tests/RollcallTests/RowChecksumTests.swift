@@ -234,7 +234,8 @@ import Testing
     // MARK: - What is told
 
     private static let told = [
-        ("attempts", "1"), ("gaps", "1"), ("dark", "1"), ("samples", "1"),
+        ("attempts", "1"), ("gaps", "1"), ("dark", "1"), ("samples", "1"), ("region_samples", "1"),
+        ("sampled_regions", "1"),
         ("outbox", "notice = 1001"), ("pushes", "number = 9001"),
     ]
 
@@ -289,6 +290,13 @@ import Testing
             }
         }
         try reader.samples.samples(
+            since: Timestamp(milliseconds: 0), until: Timestamp(milliseconds: 1 << 50)
+        ) { _ in
+            rows += 1
+            return true
+        }
+        rows += try reader.regions.regions(since: Timestamp(milliseconds: 0), limit: 1000).count
+        try reader.regions.samples(
             since: Timestamp(milliseconds: 0), until: Timestamp(milliseconds: 1 << 50)
         ) { _ in
             rows += 1

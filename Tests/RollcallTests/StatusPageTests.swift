@@ -25,7 +25,7 @@ import Testing
 
     @Test func `every address of the page is served by the same strict document`() throws {
         let house = try House()
-        #expect(Self.pages.count == 7)
+        #expect(Self.pages.count == 8)
         for path in Self.pages {
             let answer = try ask(house.port, "GET", path)
             #expect(answer.status == 200, "\(path)")

@@ -170,7 +170,9 @@ struct RegionAlerts {
             return region == nil
         }
         return .list(
-            found.sorted { ($0.startsAt, $0.incident) < ($1.startsAt, $1.incident) }.map { tree($0) })
+            found.sorted { ($0.startsAt, $0.incident) < ($1.startsAt, $1.incident) }.map {
+                tree($0)
+            })
     }
 
     private func tree(_ entry: Entry) -> JSONTree {

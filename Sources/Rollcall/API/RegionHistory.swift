@@ -23,7 +23,7 @@ extension Router {
     }
 }
 
-/// `GET /v1/regions/history`: how each region stood, step by step, and what fired there (H2).
+/// `GET /v1/regions/history`: how each region stood, step by step, and what fired there (J11).
 ///
 /// A cell is the worst sample of its step, so that a short outage is seen however long the step is.
 /// What was counted inside a blind window that was noticed later was not seen (B1).
@@ -89,7 +89,8 @@ struct RegionHistory {
         let past = known.filter { !present.contains($0.name) }.map(\.name)
             .sorted { $0.lexicographicallyPrecedes($1) }
         let all =
-            RegionNow.worstFirst(now).map { ($0.name, RegionNow?.some($0)) } + past.map { ($0, nil) }
+            RegionNow.worstFirst(now).map { ($0.name, RegionNow?.some($0)) }
+            + past.map { ($0, nil) }
         let end = min(all.count, query.after + query.limit)
         if query.after < end {
             rows = all[query.after..<end].map { name, now in

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Counts by region in the store (H1). The engine gives a region's number to another one as soon as
+/// Counts by region in the store (J10). The engine gives a region's number to another one as soon as
 /// nobody is there any more, so the store has numbers of its own, and one table that says which names
 /// they stand for: that is where an erasure takes a name out of all of history.
 extension Journal {
@@ -120,8 +120,8 @@ package final class RegionSampleReader {
             guard between.fits(.regionSamples),
                 let sample = RegionSample(at: at, journalBytes: Array(between.bytes(.body)))
             else {
-                throw .damaged(
-                    "regions of minute \(between.integer(.minute)) are not as they were written")
+                let minute = between.integer(.minute)
+                throw .damaged("sample by region of minute \(minute) is not as it was written")
             }
             guard at >= since, at < until else { continue }
             guard take(sample) else { return }

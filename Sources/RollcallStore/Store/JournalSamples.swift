@@ -10,7 +10,7 @@ package struct FleetSample: Equatable, Sendable {
     /// Expected people, by `Status`.
     package var byStatus: [Int]
     package var notExpected: Int
-    /// The same by region.
+    /// The counts of its regions.
     package var regions: [SampledRegion]
 
     /// The counts of an instant.

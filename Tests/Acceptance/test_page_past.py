@@ -1,0 +1,288 @@
+"""Regions by time on the page, and the fleet as it was, in a headless Chromium."""
+
+import json
+import unittest
+
+from page_fleet import SETTINGS, Told
+from rollcall_process import eventually, milliseconds, rfc3339
+from test_page import SIZES, PageTestCase, shot
+from test_page_states import PatchedTestCase
+
+NARROW = {**SIZES, "tablet": (768, 1024), "smallest": (320, 640)}
+READY = "document.querySelector('.strip .cell')"
+CELLS = "[...document.querySelectorAll('[data-strip]')].map((row) => [row.dataset.strip, " \
+        "[...row.querySelectorAll('.cell')].map((one) => one.className.replace('cell is-', ''))])"
+# Six hours of every kind of cell.
+HISTORY = """(all) => {
+  const steps = 72;
+  const first = Math.floor(loaded / 300000) * 300000 - (steps - 1) * 300000;
+  const at = (step, seconds = 0) => new Date(first + step * 300000 + seconds * 1000).toISOString();
+  const list = (value) => Array.from({length: steps}, (_, step) =>
+    (step === 30 || step === 31 ? null : value(step)));
+  const region = (name, online, offline, more = {}) => ({
+    region: name, must_be_staffed: false, alerts: [],
+    now: {responders: {ONLINE: online(71), DEGRADED: 0, UNKNOWN: 0, OFFLINE: offline(71)},
+          active: online(71) + offline(71), not_expected: 0},
+    responders: {ONLINE: list(online), OFFLINE: list(offline)}, ...more});
+  const dark = (step) => step >= 68;
+  return {...all, since: at(0), until: new Date(loaded).toISOString(), as_of: all.as_of,
+    first_step_at: at(0), step_seconds: 300, next: '24', truncated: false,
+    samples: list(() => 5).map((one) => one ?? 0),
+    blind: [{reason: 'stopped', since: at(30), until: at(32)}], alerts: [],
+    regions: [
+      region('harbour', (step) => dark(step) ? 0 : 98, (step) => dark(step) ? 98 : 0,
+        {minute: list(() => 3).map((one) => one ?? 0), alerts: [{
+          incident: 41, alertname: 'NoOnlineResponders', severity: 'critical', starts_at: at(68, 30),
+          ended_at: null, paged_at: at(69, 10), takes: []}]}),
+      {region: 'lighthouse', must_be_staffed: true, alerts: [], responders: {},
+       now: {responders: {ONLINE: 0, DEGRADED: 0, UNKNOWN: 0, OFFLINE: 0}, active: 0, not_expected: 0},
+       unstaffed: list((step) => step >= 60 ? 1 : 0)},
+      region('east', (step) => 78, (step) => 3),
+      region('north', (step) => step === 40 ? 30 : 86, (step) => step === 40 ? 60 : 6),
+      region('airport', (step) => step === 41 ? 60 : 85, (step) => step === 41 ? 27 : 2),
+      region('<b>old</b>\\u202etown', (step) => step === 42 ? 60 : 73, (step) => step === 42 ? 14 : 1),
+    ]};
+}"""
+
+
+class StripTests(PatchedTestCase):
+    """The strip of a made-up night."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        holder = cls("hold")
+        holder.setUp()
+        cls.addClassCleanup(holder.doCleanups)
+        cls.server = holder.serve(SETTINGS)
+        Told(cls.server).tell(Told(cls.server).batch("kim", "north"))
+
+    def hold(self):
+        """Nothing: what owns the server while the class lasts."""
+
+    def strip(self, *size):
+        page = self.patched(self.server, "/", {"/v1/regions/history": HISTORY}, *size)
+        page.until(READY, "the strip")
+        return page
+
+    def test_every_kind_of_cell_is_drawn_in_every_size_and_scheme(self):
+        for size, (width, height) in NARROW.items():
+            for scheme in ("light", "dark"):
+                page = self.strip(width, height, scheme)
+                page.screenshot(shot(f"strip-{size}-{scheme}"))
+                self.assert_accessible(page, f"{size} {scheme}")
+                self.assert_untroubled(page)
+        for width, columns in ((1440, 72), (768, 36), (320, 18)):
+            page = self.strip(width, 800)
+            rows = dict(page.run(CELLS))
+            self.assertEqual({len(cells) for cells in rows.values()}, {columns}, width)
+            self.assertEqual(rows["harbour"][-1], "dark")
+            self.assertEqual(rows["lighthouse"][-1], "unstaffed")
+
+    def test_a_cell_says_what_the_answer_says(self):
+        page = self.strip()
+        rows = dict(page.run(CELLS))
+        harbour, lighthouse = rows["harbour"], rows["lighthouse"]
+        self.assertEqual(harbour, ["well"] * 30 + ["blind"] * 2 + ["well"] * 36 + ["dark"] * 4)
+        self.assertEqual(
+            lighthouse, ["empty"] * 30 + ["blind"] * 2 + ["empty"] * 28 + ["unstaffed"] * 12)
+        self.assertEqual([rows["north"][40], rows["airport"][41]], ["many", "some"])
+        self.assertEqual(rows["<b>old</b>\u202etown"][42], "few")
+        ends = page.run("[...document.querySelectorAll('.strip-end')].map((one) => one.innerText)")
+        self.assertEqual(ends[0], "98 of 98 silent")
+        self.assertRegex(ends[1], r"unstaffed since \d\d:\d\d")
+        self.assertEqual(ends[2], "78 of 81 reachable")
+        label = "document.querySelectorAll('[data-strip=harbour] .cell')[%d].ariaLabel"
+        self.assertRegex(
+            page.run(label % 68), r"harbour, \d\d:\d\d to \d\d:\d\d: nobody of 98 can be reached; "
+            "NoOnlineResponders fired, incident 41")
+        self.assertIn("paged for incident 41", page.run(label % 69))
+        self.assertIn("98 of 98 can be reached", page.run(label % 0))
+        self.assertIn("not watching", page.run(label % 30))
+        # Names are text, and what would turn them is shown.
+        self.assertIn("<b>old</b>⟨U+202E⟩town", self.words(page, ".strip"))
+        # As text, for whoever does not see it.
+        page.run("document.querySelector('.strip details').open = true")
+        words = self.words(page, ".strip details")
+        self.assertRegex(words, r"harbour: 98 of 98 silent\. nobody can be reached \d\d:\d\d to")
+        self.assertIn("Rollcall was stopped", words)
+        self.assertIn("Show more regions", self.words(page, ".strip"))
+
+    def test_kinds_of_cells_differ_without_any_hue(self):
+        """Each pair of kinds differs by at least 3 : 1 somewhere in its cells, in greys."""
+        for scheme in ("light", "dark"):
+            page = self.strip(1440, 900, scheme)
+            look = """(() => {
+              const lum = (text) => {
+                const parts = text.match(/[\\d.]+/g).map(Number);
+                const [r, g, b] = parts.map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92
+                  : ((c / 255 + 0.055) / 1.055) ** 2.4));
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+              };
+              const style = getComputedStyle(document.documentElement);
+              const probe = document.createElement('i');
+              document.body.append(probe);
+              const found = {};
+              for (const name of ['well', 'well-line', 'late-bar', 'dark-fill', 'cell-line', 'hatch',
+                'hatch-ground', 'paper', 'card', 'ink']) {
+                probe.style.color = style.getPropertyValue('--' + name);
+                found[name] = lum(getComputedStyle(probe).color);
+              }
+              probe.remove();
+              return found;
+            })()"""
+            light = page.run(look)
+            page.troubles.clear()
+
+            def contrast(a, b):
+                high, low = sorted((light[a], light[b]), reverse=True)
+                return (high + 0.05) / (low + 0.05)
+
+            for a, b in (("late-bar", "well"), ("dark-fill", "well"), ("dark-fill", "paper"),
+                         ("well-line", "paper"), ("hatch", "hatch-ground"), ("hatch", "well"),
+                         ("cell-line", "paper"), ("dark-fill", "card"), ("ink", "card"),
+                         ("well-line", "well")):
+                self.assertGreaterEqual(contrast(a, b), 3, f"{a} {b} {scheme}")
+
+    def test_one_tab_stop_arrows_and_enter(self):
+        page = self.strip()
+        stops = "document.querySelectorAll('.strip .grid [tabindex=\"0\"]').length"
+        self.assertEqual(page.run(stops), 1)
+        self.assertEqual(page.run(
+            "[...document.querySelectorAll('.strip .grid a, .strip .grid [data-place]')]"
+            ".filter((one) => one.tabIndex === 0).length"), 1)
+        page.run("document.querySelector('.strip .grid [tabindex=\"0\"]').focus()")
+        at = "[document.activeElement.closest('[data-strip]')?.dataset.strip, " \
+             "document.activeElement.dataset.place === 'name' ? 'name' : " \
+             "[...document.activeElement.parentNode.children].indexOf(document.activeElement)]"
+        self.assertEqual(page.run(at), ["harbour", 71])
+        for key, where in (("ArrowLeft", ["harbour", 70]), ("ArrowDown", ["lighthouse", 70]),
+                           ("ArrowRight", ["lighthouse", 71]), ("ArrowRight", ["lighthouse", 71]),
+                           ("Home", ["lighthouse", "name"]), ("ArrowRight", ["lighthouse", 0]),
+                           ("End", ["lighthouse", 71]), ("PageUp", ["harbour", 71]),
+                           ("ArrowUp", ["harbour", 71]), ("ArrowLeft", ["harbour", 70])):
+            page.press(key)
+            self.assertEqual(page.run(at), where, key)
+            self.assertEqual(page.run(stops), 1)
+        minute = page.run("Number(document.activeElement.dataset.at)")
+        page.press("Enter")
+        page.until("location.pathname === '/at'", "the minute")
+        page.until("document.querySelector('.past')", "the past")
+        query = page.run("Object.fromEntries(new URLSearchParams(location.search))")
+        self.assertEqual(query["region"], "harbour")
+        self.assertEqual(milliseconds(query["t"]), minute // 60_000 * 60_000)
+        self.assert_untroubled(page)
+
+    def test_the_focus_stays_where_it_is_when_the_strip_is_drawn_again(self):
+        page = self.strip()
+        page.run("document.querySelectorAll('[data-strip=east] .cell')[50].focus()")
+        page.resize(768, 900, "light")
+        page.until("document.querySelectorAll('[data-strip=east] .cell').length === 36", "fewer", 5)
+        self.assertEqual(
+            page.run("document.querySelectorAll('.strip .grid [tabindex=\"0\"]').length"), 1)
+        self.assert_untroubled(page)
+
+
+class MomentTests(PageTestCase):
+    """The fleet as it was, of a fleet that has a past."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        holder = cls("hold")
+        holder.setUp()
+        cls.addClassCleanup(holder.doCleanups)
+        cls.server = holder.serve(SETTINGS)
+        cls.told = Told(cls.server)
+        cls.silent = cls.told.fleet()
+        incident = next(one["incident"] for one in cls.told.firing()
+                        if one["labels"].get("region") == "harbour")
+        cls.server.write(f"/v1/incidents/{incident}/take", {"by": "kim", "duration": "30m"})
+        # The minute is counted again after a start, with all that is going on.
+        cls.server.kill()
+        cls.server.start()
+        cls.server.drop_client()
+        eventually(lambda: cls.newest()["samples"][-1] > 0, 10, "a count")
+        cls.then = cls.newest()
+
+    @classmethod
+    def newest(cls):
+        return cls.server.get("/v1/regions/history?step=1m").json()
+
+    def hold(self):
+        """Nothing: what owns the server while the class lasts."""
+
+    def moment(self, *size):
+        page = self.page(*size)
+        at = self.then["sampled_at"][:16] + "Z"
+        self.open(page, self.server, f"/at?t={at}")
+        page.until("document.querySelector('.part-then-regions')", "the past")
+        return page
+
+    def test_a_minute_of_the_past_says_what_the_api_says(self):
+        page = self.moment()
+        at = self.then["sampled_at"]
+        gaps = self.server.get(f"/v1/gaps?at={at}").json()["gaps"]
+        shown = page.run("[...document.querySelectorAll('.part-then-silent .gap')]"
+                         ".map((one) => one.dataset.responder)")
+        self.assertEqual(sorted(shown), sorted(one["responder_id"] for one in gaps))
+        self.assertEqual(set(shown), self.silent)
+        regions = page.run(
+            "Object.fromEntries([...document.querySelectorAll('[data-then]')].map((row) => "
+            "[row.dataset.then, [...row.querySelectorAll('td')].map((one) => Number(one.innerText))]))")
+        for one in self.then["regions"]:
+            counts = [one["responders"].get(word, [0])[-1] for word in (
+                "ONLINE", "DEGRADED", "UNKNOWN", "OFFLINE")]
+            if any(counts):
+                self.assertEqual(regions[one["region"]], counts)
+        words = self.words(page)
+        self.assertIn("This is the past.", words)
+        self.assertIn("taken by kim", words)
+        self.assertIn("suspected: permission denied", words)
+        fired = page.run("[...document.querySelectorAll('[data-incident]')].map("
+                         "(one) => Number(one.dataset.incident))")
+        self.assertLessEqual({one["incident"] for one in self.told.firing()}, set(fired))
+        self.assert_untroubled(page)
+
+    def test_it_looks_right_and_is_accessible_in_every_size_and_scheme(self):
+        for size, (width, height) in NARROW.items():
+            for scheme in ("light", "dark"):
+                page = self.moment(width, height, scheme)
+                page.screenshot(shot(f"moment-{size}-{scheme}"))
+                self.assert_accessible(page, f"{size} {scheme}")
+                self.assert_untroubled(page)
+
+    def test_the_slider_moves_by_keys_and_the_address_follows(self):
+        page = self.moment()
+        before = page.run("new URLSearchParams(location.search).get('t')")
+        page.run("document.querySelector('.past input').focus()")
+        page.press("ArrowLeft", "ArrowLeft")
+        page.until(f"new URLSearchParams(location.search).get('t') !== {json.dumps(before)}",
+                   "another minute")
+        after = page.run("new URLSearchParams(location.search).get('t')")
+        self.assertEqual(milliseconds(before) - milliseconds(after), 60_000)
+        self.assertEqual(page.run("document.activeElement.type"), "range")
+        self.assertIn("UTC", page.run("document.activeElement.getAttribute('aria-valuetext')"))
+        page.until("!document.querySelector('.past').innerText.includes('Asking')", "it is read")
+        page.run("[...document.querySelectorAll('.past a')].find("
+                 "(one) => one.innerText === '1 min later').click()")
+        page.until(f"new URLSearchParams(location.search).get('t') === {json.dumps(before)}", "back")
+        page.run("[...document.querySelectorAll('.past a')].find("
+                 "(one) => one.innerText === 'Back to now').click()")
+        page.until("location.pathname === '/'", "now")
+        page.until("document.querySelector('.numbers')", "the fleet of now")
+        self.assert_untroubled(page)
+
+    def test_a_minute_that_nobody_counted_says_so(self):
+        page = self.page()
+        past = rfc3339(milliseconds(self.then["sampled_at"]) - 86_400_000)
+        self.open(page, self.server, f"/at?t={past}")
+        page.until("document.querySelector('.part-then-regions')", "the past")
+        words = self.words(page)
+        self.assertIn("Nobody was counted in this minute.", words)
+        self.assertIn("Nothing fired then", words)
+        self.assert_untroubled(page)
+
+
+if __name__ == "__main__":
+    unittest.main()
