@@ -58,7 +58,7 @@ export const momentView = {
 
 // The minute that is looked at: where the slider stands, else what the address says.
 function chosen({ memory, route, now }) {
-  if (memory.slid?.href === route.href) return memory.slid.at;
+  if (memory.slid?.route === route) return memory.slid.at;
   const asked = instant(route.query.get("t")) ?? now() - 5 * minute;
   return floor(Math.max(minute, Math.min(asked, now())));
 }
@@ -98,7 +98,7 @@ function slider(context) {
   const [from, until] = stretch(context);
   const only = route.query.get("region");
   const slide = (event) => {
-    memory.slid = { href: route.href, at: floor(Number(event.target.value)) };
+    memory.slid = { route, at: floor(Number(event.target.value)) };
     // Who reloads or shares the address comes to the same minute.
     history.replaceState(history.state, "", link(momentPath(memory.slid.at, only)));
     redraw();

@@ -72,9 +72,13 @@ export function rowsOf(history, columns) {
   const each = Math.ceil(steps / columns);
   const windows = (history.blind ?? []).map((one) => [
     instant(one.since), instant(one.until) ?? Infinity]);
-  // Full cells end at the newest step.
+  // By the clock, so that a column holds the same steps as time goes on.
   const begins = [];
-  for (let end = steps; end > 0; end -= each) begins.unshift([Math.max(0, end - each), end]);
+  for (let from = 0; from < steps;) {
+    const to = Math.min(steps, from + each - (Math.round(first / step) + from) % each);
+    begins.push([from, to]);
+    from = to;
+  }
   return history.regions.map((region) => ({
     region,
     cells: begins.map(([from, to]) => {
@@ -168,7 +172,6 @@ function draw(history, context, columns) {
       "aria-rowcount": rows.length, "aria-colcount": cells.length + 1,
       class: `grid columns-${cells.length > 40 ? "many" : cells.length > 20 ? "some" : "few"}`,
       onkeydown: (event) => move(event, context), onclick: (event) => open(event, context),
-      onfocusin: (event) => settle(event.target.closest("[data-place]")),
     }, rows.map((row) => drawRow(row, context))),
     h("div", { class: "strip-axis", "aria-hidden": "true" }, ...axis(cells)),
     legend(history),
@@ -247,20 +250,25 @@ function spells(cells) {
   }
   const told = found.filter(({ kind }) => kind !== "well" && kind !== "empty").reverse();
   const shown = told.slice(0, spellsShown).map(({ kind, begin, end }) =>
-    `${kinds[kind]} ${local(begin)} to ${local(end)}, ${span(end - begin)}`);
+    `${inWords(kind)} ${local(begin)} to ${local(end)}, ${span(end - begin)}`);
   const more = told.length - shown.length;
   return [shown.join("; "), more > 0 ? `; and ${more} more` : "", shown.length ? "." : ""];
+}
+
+function inWords(kind) {
+  return kind === "some" || kind === "few" ? `${kinds[kind]} silent or late` : kinds[kind];
 }
 
 function axis(cells) {
   const every = Math.max(1, Math.round(cells.length / (cells.length > 40 ? 6 : 3)));
   const last = cells.length - 1;
-  return [h("span", { class: "strip-name" }, local(0) === "00:00" ? "UTC" : "your time"),
+  const isUTC = new Date().getTimezoneOffset() === 0;
+  return [h("span", { class: "strip-name" }, isUTC ? "UTC" : "your time"),
     h("span", { class: "strip-cells" }, cells.map((one, place) => h("span", {
       key: one.begin, class: "tick",
     }, place === last ? h("span", { class: "last" }, "now")
       : place % every === 0 && last - place >= every / 2
-        ? h("span", null, local(one.begin), local(0) === "00:00" ? null
+        ? h("span", null, local(one.begin), isUTC ? null
           : h("small", null, ` ${new Date(one.begin).toISOString().slice(11, 16)} UTC`)) : null))),
     h("span", { class: "strip-end" })];
 }
@@ -280,9 +288,9 @@ function legend(history) {
 
 // MARK: Keys
 
+// The one that a tab leads to from now on.
 function settle(target) {
-  const row = target?.closest("[data-strip]");
-  if (!row) return;
+  const row = target.closest("[data-strip]");
   for (const one of row.closest(".grid").querySelectorAll('[tabindex="0"]')) one.tabIndex = -1;
   target.tabIndex = 0;
   const begin = target.dataset.place === "name" ? null : Number(target.dataset.place);
@@ -310,7 +318,9 @@ function move(event, context) {
   const place = [...rows[from].querySelectorAll("[data-place]")].indexOf(target);
   const to = rows[bounded(from + by[0], rows.length - 1)];
   const places = to.querySelectorAll("[data-place]");
-  places[bounded(place + by[1], places.length - 1)].focus();
+  const next = places[bounded(place + by[1], places.length - 1)];
+  settle(next);
+  next.focus();
 }
 
 function open(event, { go }) {
