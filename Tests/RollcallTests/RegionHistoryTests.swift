@@ -149,8 +149,10 @@ import Testing
         for query in ["limit=0", "after=x", "step=1s", "colour=red", "since=x"] {
             #expect(try server.answer("/v1/regions/history?\(query)").status == 400, "\(query)")
         }
-        let beyond = try server.get("/v1/regions/history?\(span)&after=100")
-        #expect((beyond["regions"] as? [Any])?.isEmpty == true && beyond["next"] is NSNull)
+        for after in [7, 100, Int64.max] {
+            let beyond = try server.get("/v1/regions/history?\(span)&after=\(after)")
+            #expect((beyond["regions"] as? [Any])?.isEmpty == true && beyond["next"] is NSNull)
+        }
     }
 
     @Test func `what was counted while nobody was watching is no cell, and the window says so`()

@@ -52,7 +52,8 @@ struct RegionHistoryQuery: Sendable {
         let span = try StatusHistoryQuery(
             asked.span, now: now, span: Self.spanStandard, samples: Self.stepsStandard)
         (since, until, step) = (span.since, span.until, span.step)
-        after = Int(clamping: asked.after)
+        // More than there can be regions: a sum of it and a limit is a number still.
+        after = Int(min(asked.after, 1 << 32))
         limit = min(asked.limit, Int(Self.cellsMax / (span.count + 1)))
     }
 
