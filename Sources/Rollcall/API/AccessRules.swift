@@ -13,7 +13,7 @@ extension Router {
     /// Refuses who must not even learn what there is: a page that got here by a changed name, and
     /// who has no token.
     func unauthenticated(
-        _ request: HTTPRequest, _ scope: Access.Scope?, _ token: Access.Token?,
+        _ request: HTTPRequest, _ scope: Access.Scope?, _ caller: Caller?,
         _ accessPoint: AccessPoint,
         _ rules: AccessPolicy.Rules
     ) -> HTTPResponse? {
@@ -24,49 +24,63 @@ extension Router {
         if accessPoint.isForProbes {
             return Self.probes.contains(request.path) ? nil : Self.notFound
         }
-        if rules.access.isOpen || scope == nil || token != nil { return nil }
+        if rules.access.isOpen || scope == nil || caller != nil { return nil }
         accessPolicy.count(.token)
-        return Self.noToken
+        return Self.noToken(request)
     }
 
     /// Refuses who is known, or need not be, but may not do this.
     func forbidden(
-        _ request: HTTPRequest, _ scope: Access.Scope?, _ token: Access.Token?,
-        _ accessPoint: AccessPoint,
-        _ rules: AccessPolicy.Rules
+        _ request: HTTPRequest, _ scope: Access.Scope?, _ caller: Caller?,
+        _ accessPoint: AccessPoint, _ rules: AccessPolicy.Rules, needsOrigin: Bool
     ) -> HTTPResponse? {
         if !accessPoint.isForProbes, !rules.access.isOpen, let scope,
-            token?.opens(scope) != true
+            let fault = Self.fault(scope, caller)
         {
             accessPolicy.count(.scope)
-            return .problem(
-                403, "Forbidden", detail: "this token lacks the scope \(scope.rawValue)")
+            return .problem(403, "Forbidden", detail: fault)
         }
-        // A page of anybody's could make a browser send it (R7).
-        if scope == .act, !rules.access.isOpen, Access.isPassword(request.authorization) {
-            accessPolicy.count(.scope)
-            return .problem(
-                403, "Forbidden",
-                detail: "to act, show the token as Authorization: Bearer TOKEN, not as a password")
-        }
-        if request.method != "GET", let origin = request.origin,
-            !Self.isOwn(origin: origin, request, rules)
-        {
+        guard request.method != "GET" else { return nil }
+        guard let origin = request.origin else {
+            // No page of another origin may send the field that members mark their requests with: its
+            // browser would ask us first, and is refused.
+            guard needsOrigin || caller?.session != nil, request.passedOn == nil else { return nil }
             accessPolicy.count(.origin)
             return .problem(
                 403, "Forbidden",
-                detail: "pages of another origin may not write; a proxy's is web.external_url")
+                detail: "what a session does must say by Origin that our own page sent it")
         }
-        return nil
+        if Self.isOwn(origin: origin, request, rules) { return nil }
+        accessPolicy.count(.origin)
+        return .problem(
+            403, "Forbidden",
+            detail: "pages of another origin may not write; a proxy's is web.external_url")
+    }
+
+    /// Returns why whoever asks may not do what needs `scope`; nil if they may.
+    private static func fault(_ scope: Access.Scope, _ caller: Caller?) -> String? {
+        guard caller?.opens(scope) != true else { return nil }
+        guard let caller, caller.token.opens(scope) else {
+            return "this token lacks the scope \(scope.rawValue)"
+        }
+        guard caller.session == nil else {
+            let scopes = Session.scopes.map(\.rawValue).joined(separator: " and ")
+            return "a session opens \(scopes) alone: show the token as Authorization: Bearer TOKEN"
+        }
+        // A page of anybody's could make a browser send it (R7).
+        return "to act, show the token as Authorization: Bearer TOKEN, not as a password; in a browser "
+            + "sign in"
+    }
+
+    /// Returns who sends a request; nil if it is nobody who is known.
+    func caller(_ request: HTTPRequest) -> Caller? {
+        accessPolicy.caller(request, accessPolicy.rules)
     }
 
     /// The source of a write that names none: whose token it came with, else `default` (F10).
     func holder(_ request: HTTPRequest) -> [UInt8] {
-        let access = accessPolicy.rules.access
-        guard !access.isOpen, let token = access.holder(request.authorization) else {
-            return EventSource.standard
-        }
-        return Array(token.name.utf8)
+        guard let caller = caller(request) else { return EventSource.standard }
+        return Array(caller.token.name.utf8)
     }
 
     /// Says that whoever sends this did something: under the name `author` that they gave, else their
@@ -74,15 +88,14 @@ extension Router {
     func action(
         _ kind: ActionReport.Kind, _ request: HTTPRequest, author: [UInt8] = []
     ) -> ActionReport {
-        let token = accessPolicy.rules.access.holder(request.authorization).map(\.name) ?? ""
+        let token = caller(request)?.token.name ?? ""
         let name = Array(token.utf8)
         return ActionReport(kind, author: author.isEmpty ? name : author, token: name)
     }
 
     /// True if whoever sends this may also do what needs `scope`: without tokens, everybody.
     func opens(_ scope: Access.Scope, _ request: HTTPRequest) -> Bool {
-        let access = accessPolicy.rules.access
-        return access.isOpen || access.holder(request.authorization)?.opens(scope) == true
+        accessPolicy.rules.access.isOpen || caller(request)?.opens(scope) == true
     }
 
     /// True if `host` can only have been meant for us. A page whose name was made to point at this
@@ -116,17 +129,27 @@ extension Router {
                 + "web.external_url, or one of web.trusted_hosts")
     }
 
-    /// The answer to everybody who shows no token that is known, with both challenges: a browser
-    /// asks for a password by the second.
-    static var noToken: HTTPResponse {
-        .problem(
+    /// The answer to everybody who shows no token that is known.
+    ///
+    /// By the second challenge a browser asks for a password, also where a script of a page has asked:
+    /// it is left out for pages, which sign in, unless `?login=basic` wants it.
+    static func noToken(_ request: HTTPRequest) -> HTTPResponse {
+        let accept = request.accept ?? ""
+        let isOfPage = ["text/html", "application/json", "text/event-stream"].contains {
+            accept.hasPrefix($0)
+        }
+        let isWanted = request.query.contains { $0.name == "login" && $0.value == "basic" }
+        let basic = ("WWW-Authenticate", "Basic realm=\"rollcall\", charset=\"UTF-8\"")
+        return .problem(
             401, "Unauthorized",
             detail: "a token is needed: Authorization: Bearer TOKEN, or Basic with the token as "
                 + "password",
-            headers: [
-                ("WWW-Authenticate", "Bearer realm=\"rollcall\""),
-                ("WWW-Authenticate", "Basic realm=\"rollcall\", charset=\"UTF-8\""),
-            ])
+            headers: [bearerChallenge] + (isOfPage && !isWanted ? [] : [basic]))
+    }
+
+    /// The challenge of who wants a token, at which no browser asks for a password.
+    static var bearerChallenge: (String, String) {
+        ("WWW-Authenticate", "Bearer realm=\"rollcall\"")
     }
 
     /// The answer to a path that there is not.

@@ -37,7 +37,7 @@ final class EventReaders: @unchecked Sendable {
         let isFollowing: Bool
         /// True of a stream.
         let isStream: Bool
-        let token: Access.Token?
+        let caller: Caller?
         let answer: Answer
     }
 
@@ -194,7 +194,7 @@ final class EventReaders: @unchecked Sendable {
         }
         // Settings may have changed since it was let in.
         access = accessPolicy.rules.access
-        guard access.isOpen || isLetIn(question.token) else {
+        guard access.isOpen || isLetIn(question.caller) else {
             return question.answer(
                 .problem(401, "Unauthorized", detail: "the token is not known any more"))
         }
@@ -347,7 +347,9 @@ final class EventReaders: @unchecked Sendable {
                 if reader.until <= now, !reader.wants(newest) { settle(reader, nil, now) }
                 continue
             }
-            if isOther, !access.isOpen, !isLetIn(reader.question.token) {
+            if !access.isOpen,
+                isOver(reader.question.caller) || isOther && !isLetIn(reader.question.caller)
+            {
                 end(reader)
             } else if reader.stream == nil {
                 // Whoever left before it began is never heard of again.
@@ -367,10 +369,16 @@ final class EventReaders: @unchecked Sendable {
         if readers.isEmpty, store != nil, now - lastUse > Self.idleMax { store = nil }
     }
 
-    private func isLetIn(_ token: Access.Token?) -> Bool {
-        guard let token, let now = access.tokens.first(where: { $0.name == token.name }) else {
-            return false
-        }
-        return now == token && now.scopes.contains(.read)
+    private func isLetIn(_ caller: Caller?) -> Bool {
+        guard let caller,
+            let known = access.tokens.first(where: { $0.name == caller.token.name })
+        else { return false }
+        return known == caller.token && known.scopes.contains(.read) && !isOver(caller)
+    }
+
+    /// True of a sign-in that is over.
+    private func isOver(_ caller: Caller?) -> Bool {
+        guard let session = caller?.session else { return false }
+        return accessPolicy.isOver(session, at: ClockReading.now().wall)
     }
 }

@@ -22,12 +22,12 @@ extension Router {
                 return answer(.refusal(error), InputStats())
             }
         }
-        let token = accessPolicy.rules.access.holder(request.authorization)
+        let caller = caller(request)
         writer.ask { [events, query] view in
             events.ask(
                 EventReaders.Question(
                     query: query, epoch: view.eventEpoch, isFollowing: view.isFollowing,
-                    isStream: isStream, token: token, answer: { answer($0, InputStats()) }))
+                    isStream: isStream, caller: caller, answer: { answer($0, InputStats()) }))
         }
     }
 }

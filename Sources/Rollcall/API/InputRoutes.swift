@@ -21,7 +21,7 @@ extension Router {
         let deviceKey = entry?.settings.deviceKey
         if deviceKey == nil, !rules.access.isOpen, token == nil {
             accessPolicy.count(.token)
-            return Self.noToken
+            return Self.noToken(request)
         }
         guard routes.contains(where: { $0.method.rawValue == request.method }) else {
             return Self.wrongMethod("GET, HEAD, POST, PUT")

@@ -74,16 +74,19 @@ enum OpenAPI {
         return operation.with(["responses": .object(answers).with(rest)])
     }
 
-    /// Returns who may do this: a token of the scope by either scheme, or anybody where there are
-    /// none.
+    /// Returns who may do this: a token of the scope by a scheme that opens it, or anybody where there
+    /// are none.
     ///
     /// OpenAPI 3.1.0 §4.8.30: "For other security scheme types, the array MAY contain a list of
     /// role names which are required for the execution".
     private static func security(_ scope: String?) -> JSONTree {
         guard let scope else { return [] }
-        let schemesUsed = ["bearer", "basic"].map { name in
-            JSONTree.object([.init(name: name, value: [.text(scope)])])
-        }
+        let isOfSession = Session.scopes.contains { $0.rawValue == scope }
+        let isOfPassword = scope != Access.Scope.act.rawValue
+        let schemesUsed =
+            (["bearer"] + (isOfPassword ? ["basic"] : []) + (isOfSession ? ["session"] : [])).map {
+                JSONTree.object([.init(name: $0, value: [.text(scope)])])
+            }
         return .list(schemesUsed + [[:]])
     }
 

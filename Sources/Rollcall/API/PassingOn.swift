@@ -83,6 +83,7 @@ extension Router {
         let given: [(String, String?)] = [
             ("Authorization", request.authorization), ("Accept", request.accept),
             (RequestSending.field, request.sentAt), (IdempotencyKey.field, request.idempotencyKey),
+            ("Cookie", SessionCookie.ours(in: request)),
         ]
         // libcurl would say that a body without a type is a form's.
         let type = (name: "Content-Type", value: request.contentType ?? "")
@@ -115,7 +116,7 @@ extension Route {
     /// what a member is asked to do it does itself, and phones may write by GET (M3).
     var isPassedOn: Bool {
         switch resource {
-        case .reload, .clusterDrain, .clusterJoin, .clusterAdopt: false
+        case .reload, .session, .clusterDrain, .clusterJoin, .clusterAdopt: false
         case .input, .inputBelow: true
         default: method != .get
         }

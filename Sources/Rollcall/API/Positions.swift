@@ -52,5 +52,5 @@ extension Router {
 
 extension Route {
     /// True of what tells of the watch, not of this server alone.
-    var isOfWatch: Bool { resource.path.hasPrefix("/v1/") }
+    var isOfWatch: Bool { resource.path.hasPrefix("/v1/") && resource != .session }
 }

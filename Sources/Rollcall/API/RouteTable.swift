@@ -7,7 +7,8 @@ import RollcallSupport
 /// metrics and the OpenAPI document come from it.
 extension Route {
     static let all: [Route] =
-        writes + inputs + people + history + alerting + standing + cluster + operation + pages
+        writes + inputs + people + history + alerting + standing + cluster + sessions + operation
+        + pages
 
     // MARK: - Writes
 

@@ -69,7 +69,7 @@ package final class Router: Sendable {
     /// Refuses by its head what need not be read.
     package func authorise(_ request: HTTPRequest, at accessPoint: AccessPoint) -> HTTPResponse? {
         let rules = accessPolicy.rules
-        let token = rules.access.holder(request.authorization)
+        let caller = accessPolicy.caller(request, rules)
         let (target, routes) = Route.named(request.path)
         let resource = target?.resource
         let label = routes.first?.label ?? .other
@@ -79,7 +79,7 @@ package final class Router: Sendable {
             }
         }
         let scope = Route.scope(request.method, among: routes)
-        if let refusal = unauthenticated(request, scope, token, accessPoint, rules) {
+        if let refusal = unauthenticated(request, scope, caller, accessPoint, rules) {
             return counted(StatusPageRefusal.shown(refusal, to: request, resource), label)
         }
         if routes.isEmpty {
@@ -93,8 +93,10 @@ package final class Router: Sendable {
                     405, "Method Not Allowed", detail: "see the Allow header",
                     headers: [("Allow", allowed.joined(separator: ", "))]), label)
         }
-        let needed = route.scope(of: request, by: token)
-        if let refusal = forbidden(request, needed, token, accessPoint, rules) {
+        let needed = route.scope(of: request, by: caller?.token)
+        if let refusal = forbidden(
+            request, needed, caller, accessPoint, rules, needsOrigin: route.needsOrigin)
+        {
             return counted(StatusPageRefusal.shown(refusal, to: request, resource), label)
         }
         guard route.method.hasBody else { return nil }

@@ -6,7 +6,7 @@ import RollcallSupport
 extension Router {
     /// The rights of the page in a browser: to run and draw its own files, to ask its own server,
     /// and nothing else. There are no inline scripts or styles, and no text may become markup.
-    private static let policy = [
+    static let pagePolicy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
         "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
         "require-trusted-types-for 'script'", "trusted-types 'none'",
@@ -20,7 +20,7 @@ extension Router {
                     status: 200,
                     headers: [
                         ("Content-Type", "text/html; charset=utf-8"),
-                        ("Content-Security-Policy", Self.policy),
+                        ("Content-Security-Policy", Self.pagePolicy),
                         ("Referrer-Policy", "no-referrer"),
                         ("Cross-Origin-Opener-Policy", "same-origin"),
                     ], body: StatusPageShell(root: root).bytes(view)), InputStats())

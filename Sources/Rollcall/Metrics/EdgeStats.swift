@@ -48,6 +48,8 @@ package final class EdgeStats: Sendable {
         case health
         /// `/-/reload`.
         case reload
+        /// `/v1/session`.
+        case session
         /// `/openapi.json`.
         case openAPI
         /// `/`, the page for people.
@@ -77,6 +79,7 @@ package final class EdgeStats: Sendable {
             case .metrics: "metrics"
             case .health: "health"
             case .reload: "reload"
+            case .session: "session"
             case .openAPI: "openapi"
             case .page: "page"
             case .other: "other"
@@ -101,6 +104,7 @@ package final class EdgeStats: Sendable {
             case .erasures: [200, 401, 403, 404, 503]
             case .health: [200, 503]
             case .reload: [200, 401, 403, 422, 503]
+            case .session: [200, 401, 403, 422, 429, 503]
             case .other: [404, 405]
             }
         }

@@ -5,9 +5,13 @@ import RollcallSupport
 /// A file of the page, as it stands in `Page/Assets`; its bytes are in the program.
 enum StatusPageAsset: String, CaseIterable, Sendable {
     case act = "act.js"
+    case actStyle = "act.css"
     case alerts = "alerts.js"
     case band = "band.js"
+    case chat = "chat.js"
+    case dialog = "dialog.js"
     case dom = "dom.js"
+    case enter = "enter.js"
     case feeds = "feeds.js"
     case fleet = "fleet.js"
     case frame = "frame.js"
@@ -25,6 +29,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     case rows = "rows.js"
     case said = "said.js"
     case server = "server.js"
+    case session = "session.js"
     case silent = "silent.js"
     case story = "story.js"
     case strip = "strip.js"
@@ -36,9 +41,13 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     var bytes: [UInt8] {
         switch self {
         case .act: PackageResources.act_js
+        case .actStyle: PackageResources.act_css
         case .alerts: PackageResources.alerts_js
         case .band: PackageResources.band_js
+        case .chat: PackageResources.chat_js
+        case .dialog: PackageResources.dialog_js
         case .dom: PackageResources.dom_js
+        case .enter: PackageResources.enter_js
         case .feeds: PackageResources.feeds_js
         case .fleet: PackageResources.fleet_js
         case .frame: PackageResources.frame_js
@@ -56,6 +65,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         case .rows: PackageResources.rows_js
         case .said: PackageResources.said_js
         case .server: PackageResources.server_js
+        case .session: PackageResources.session_js
         case .silent: PackageResources.silent_js
         case .story: PackageResources.story_js
         case .strip: PackageResources.strip_js

@@ -1,11 +1,11 @@
-import Foundation
 import RollcallBasis
 import RollcallCore
 import RollcallSupport
 
-/// A refusal as a page, for somebody with a browser: what is missing, and what to do.
+/// A refusal as a page, for somebody with a browser: what is missing, and what to do. Who is not known, or
+/// whose token does not read, can sign in there.
 enum StatusPageRefusal {
-    /// The refusal for who asks: a page where a browser asked for one, else as it is.
+    /// Returns the refusal for who asks: a page where a browser asked for one, else as it is.
     static func shown(
         _ refusal: HTTPResponse, to request: HTTPRequest, _ resource: Resource?
     ) -> HTTPResponse {
@@ -16,17 +16,15 @@ enum StatusPageRefusal {
         shown.headers.removeAll { $0.0 == "Content-Type" }
         shown.headers += [
             ("Content-Type", "text/html; charset=utf-8"),
-            (
-                "Content-Security-Policy",
-                "default-src 'none'; style-src 'sha256-\(styleHash)'; frame-ancestors 'none'"
-            ),
-            ("Referrer-Policy", "no-referrer"),
+            ("Content-Security-Policy", Router.pagePolicy), ("Referrer-Policy", "no-referrer"),
         ]
         // Relative, as all of the page is: it may stand below a path of a proxy.
         let depth = request.path.utf8.count { $0 == UInt8(ascii: "/") } - 1
         let root = depth > 0 ? String(repeating: "../", count: depth) : "./"
         let text = words.text.replacing("href=\"/\"", with: "href=\"\(root)\"")
-        shown.body = Array(document(words.title, text).utf8)
+        let assets = root + Resource.asset.path(StatusPageAsset.version, "").dropFirst()
+        let isEntrance = refusal.status != 404
+        shown.body = Array(document(words.title, text, assets, isEntrance).utf8)
         return shown
     }
 
@@ -34,17 +32,17 @@ enum StatusPageRefusal {
         401: (
             "A token is needed",
             """
-            Load this page again to log in: leave the name as you like, and give a token with the \
-            scope <code>read</code> as the password. Who runs this Rollcall has listed the tokens \
-            under <code>web.tokens</code>.
+            Sign in with a token that has the scope <code>read</code>, and <code>act</code> to take \
+            incidents, silence and ask. Who runs this Rollcall has listed the tokens under \
+            <code>web.tokens</code>.
             """
         ),
         403: (
             "This is not open to you",
             """
-            Either this token does not have the scope <code>read</code>, which the page needs, or \
-            this name is not one that Rollcall knows itself by (<code>web.external_url</code>, \
-            <code>web.trusted_hosts</code>). To log in with another token, close all windows of the browser first, or use a private one.
+            Either this token does not have the scope <code>read</code>, which the page needs: sign in \
+            with another. Or this name is not one that Rollcall knows itself by \
+            (<code>web.external_url</code>, <code>web.trusted_hosts</code>).
             """
         ),
         404: (
@@ -53,23 +51,30 @@ enum StatusPageRefusal {
         ),
     ]
 
-    private static let style = """
-        :root { color-scheme: light dark; }
-        body { font: 1rem/1.5 system-ui, sans-serif; max-width: 36rem; margin: 12vh auto; padding: 0 1rem; }
+    /// What a browser shows that runs no scripts: it can still be asked for a password.
+    private static let entrance = """
+        <div id="enter"></div>
+        <noscript><p>To sign in needs JavaScript. Without it <a href="?login=basic">show the token as a
+        password</a>: any name will do. So one can read, and not act.</p></noscript>
         """
 
-    private static let styleHash = Data(SHA256.digest(of: Array(style.utf8)))
-        .base64EncodedString()
+    private static func document(
+        _ title: String, _ text: String, _ assets: String, _ isEntrance: Bool
+    ) -> String {
+        let script =
+            isEntrance
+            ? "\n<script type=\"module\" src=\"\(assets)\(StatusPageAsset.enter.rawValue)\"></script>" : ""
+        return """
+            <!DOCTYPE html>
+            <html lang="en"><head><meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <title>\(title) · Rollcall</title>
+            <link rel="stylesheet" href="\(assets)\(StatusPageAsset.style.rawValue)">
+            <link rel="stylesheet" href="\(assets)\(StatusPageAsset.actStyle.rawValue)">\(script)</head>
+            <body><main id="main" class="plain entrance"><h1>\(title)</h1><p>\(text)</p>
+            \(isEntrance ? entrance : "")</main></body></html>
 
-    private static func document(_ title: String, _ text: String) -> String {
-        """
-        <!DOCTYPE html>
-        <html lang="en"><head><meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <title>\(title) · Rollcall</title>
-        <style>\(style)</style></head>
-        <body><main><h1>\(title)</h1><p>\(text)</p></main></body></html>
-
-        """
+            """
     }
 }

@@ -16,7 +16,9 @@ struct StatusPageShell {
         // The common one comes first: the others add to it.
         let styles = [.style] + StatusPageAsset.allCases.filter { !$0.isScript && $0 != .style }
         let sheets = styles.map { "<link rel=\"stylesheet\" href=\"\(assets)\($0.rawValue)\">" }
-        let preloads = StatusPageAsset.allCases.filter { $0.isScript && $0 != .main }.map {
+        let preloads = StatusPageAsset.allCases.filter {
+            $0.isScript && ![.main, .enter].contains($0)
+        }.map {
             "<link rel=\"modulepreload\" href=\"\(assets)\($0.rawValue)\">"
         }
         let sight =

@@ -36,6 +36,7 @@ package enum Resource: String, CaseIterable, Sendable {
     case clusterDrain = "/v1/cluster/drain"
     case clusterJoin = "/v1/cluster/join"
     case clusterAdopt = "/v1/cluster/adopt"
+    case session = "/v1/session"
     case metrics = "/metrics"
     case healthy = "/-/healthy"
     case ready = "/-/ready"

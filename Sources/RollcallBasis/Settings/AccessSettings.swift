@@ -10,6 +10,8 @@ package struct AccessSettings: Sendable, Equatable {
     package var externalURL: ExternalURL?
     /// The names that a proxy's requests may have in `Host` on loopback, as `HostName` has them.
     package var trustedHosts: [String] = []
+    /// The URL of a person in the users' own system, with `{id}` for the id; empty for none.
+    package var personURL = ""
     /// The tokens.
     package var access = Access()
     /// Listen beyond loopback without tokens. A flag only: a file would be copied.
@@ -20,7 +22,8 @@ package struct AccessSettings: Sendable, Equatable {
     /// The rules that may change while the server runs.
     package var rules: AccessPolicy.Rules {
         AccessPolicy.Rules(
-            access: access, externalURL: externalURL, trustedHosts: trustedHosts)
+            access: access, externalURL: externalURL, trustedHosts: trustedHosts,
+            personURL: personURL)
     }
 
     /// Refuses to open to everybody by mistake. The listener of its own may be open: it has
@@ -79,6 +82,25 @@ extension SettingKind where Value == ExternalURL? {
                     "must be like https://watch.example.org or http://host:8080/path, without "
                         + "user, query or fragment", "")
             }
+        }
+    }
+}
+
+extension SettingKind where Value == String {
+    /// A URL of a person; empty for none. An id stands behind the host alone: it must not choose whose
+    /// page is opened.
+    static var personURL: SettingKind {
+        SettingKind(shown: { .word($0) }) { (tree, key, value) throws(ConfigurationError) in
+            guard let node = tree.take(key) else { return }
+            let text = node.null == nil ? node.string ?? "" : ""
+            guard text.isEmpty || ExternalURL.isOfPerson(text) else {
+                // Not shown: a password may stand in it.
+                throw tree.fault(
+                    key,
+                    "must be like https://example.org/people/{id}, with http or https and {id} behind "
+                        + "the host", "")
+            }
+            value = text
         }
     }
 }

@@ -23,6 +23,9 @@ extension Setting {
             "web.trusted_hosts", .hosts, \.accessPolicy.trustedHosts,
             "more names that Host may hold on loopback"),
         Setting(
+            "web.person_url", .personURL, \.accessPolicy.personURL,
+            "a person in your own system: https://example.org/people/{id}"),
+        Setting(
             "web.tokens", .tokens, \.accessPolicy.access,
             "{name, scopes: [ingest, input:NAME, …], token_file}"
         ).hiding("tokens") { $0.accessPolicy.access },

@@ -25,6 +25,8 @@ package struct Access: Sendable, Equatable {
         /// The inputs that it opens, each by any method (M3).
         package let inputs: Set<String>
         fileprivate let padded: PaddedToken
+        /// The key by which it signs sessions (R7).
+        package let sessionKey: SessionKey
 
         /// Returns true if the token opens what needs `scope`.
         package func opens(_ scope: Scope) -> Bool {
@@ -49,6 +51,7 @@ package struct Access: Sendable, Equatable {
             self.scopes = scopes
             self.inputs = inputs
             self.padded = padded
+            sessionKey = SessionKey(ofToken: bytes)
         }
     }
 

@@ -1,4 +1,5 @@
 import Logging
+import RollcallCore
 import Synchronization
 
 /// One listener as its requests are evaluated.
@@ -28,14 +29,18 @@ package final class AccessPolicy: Sendable {
         package var externalURL: ExternalURL?
         /// The further names that `Host` may hold on loopback, lower case and without a port.
         package var trustedHosts: [String]
+        /// The URL of a person in the users' own system, with `{id}` in it; empty for none.
+        package var personURL: String
 
         /// Everything open, at loopback's names only, unless told otherwise.
         package init(
-            access: Access = Access(), externalURL: ExternalURL? = nil, trustedHosts: [String] = []
+            access: Access = Access(), externalURL: ExternalURL? = nil, trustedHosts: [String] = [],
+            personURL: String = ""
         ) {
             self.access = access
             self.externalURL = externalURL
             self.trustedHosts = trustedHosts
+            self.personURL = personURL
         }
     }
 
@@ -55,6 +60,7 @@ package final class AccessPolicy: Sendable {
         var rules: Rules
         var refused = [Int](repeating: 0, count: Refusal.allCases.count)
         var lastLine: ContinuousClock.Instant?
+        var signIns = SignIns()
     }
 
     private let log: Logger
@@ -72,6 +78,32 @@ package final class AccessPolicy: Sendable {
 
     /// Follows other rules from the next request on.
     package func follow(_ rules: Rules) { state.withLock { $0.rules = rules } }
+
+    /// Sign-ins in vain that may follow each other at once.
+    package static var attemptsMax: Int { SignIns.attemptsMax }
+
+    /// Returns the token of `shown`, which somebody signs in with; nil if it is nobody's.
+    ///
+    /// - Throws: `TooManyAttempts` if so many were in vain that it is not looked at: nobody is to find
+    ///   one by trying.
+    package func signIn(_ shown: [UInt8], _ rules: Rules) throws(TooManyAttempts) -> Access.Token? {
+        let now = ClockReading.now().elapsed
+        guard state.withLock({ $0.signIns.takeAttempt(at: now) }) else { throw TooManyAttempts() }
+        guard let token = rules.access.holder(of: shown) else { return nil }
+        state.withLock { $0.signIns.giveAttemptBack() }
+        return token
+    }
+
+    /// Ends a sign-in before its time, as far as this process knows of it.
+    package func end(_ session: Session) {
+        let now = ClockReading.now().wall
+        state.withLock { $0.signIns.end(session, at: now) }
+    }
+
+    /// Returns true of a sign-in that was ended, or is over at `now`.
+    package func isOver(_ session: Session, at now: Timestamp) -> Bool {
+        state.withLock { $0.signIns.isOver(session, at: now) }
+    }
 
     /// Says that the server is stopping.
     package func close() { closing.store(true, ordering: .relaxed) }
@@ -99,6 +131,15 @@ package final class AccessPolicy: Sendable {
         }
         log.warning("requests refused at the door", metadata: metadata)
     }
+}
+
+/// The refusal of a sign-in that is not looked at: a short while later one is again.
+package struct TooManyAttempts: Error {
+    /// Seconds after which one may be made.
+    package var retryAfter: Int64 { SignIns.attemptEvery.count / 1000 }
+
+    /// Whoever counts attempts says so.
+    init() {}
 }
 
 /// Between lines about refusals; what is not told yet is told with the next one.

@@ -179,6 +179,8 @@ struct HTTPHead {
             request.accept = joined(request.accept, text(value, valueSize))
         case 6 where isName(name, "origin"):
             request.origin = single(request.origin, text(value, valueSize))
+        case 6 where isName(name, "cookie"):
+            request.cookie = joined(request.cookie, text(value, valueSize), by: "; ")
         case 6 where isName(name, "expect"):
             if strcasecmp(value, "100-continue") != 0 { found(.expectation) }
             expectsContinue = true
@@ -245,9 +247,9 @@ struct HTTPHead {
 private let noteBytes = 64
 
 /// RFC 9110 §5.3: several fields of one name mean the same as one with their values in a list.
-private func joined(_ earlier: String?, _ value: String) -> String {
+private func joined(_ earlier: String?, _ value: String, by separator: String = ", ") -> String {
     guard let earlier else { return value }
-    return earlier + ", " + value
+    return earlier + separator + value
 }
 
 /// Called for each header field and each argument of the query; must not be a closure, which

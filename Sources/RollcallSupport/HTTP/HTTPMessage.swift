@@ -26,6 +26,8 @@ package struct HTTPRequest: Sendable {
     package var origin: String?
     /// `Authorization`, if sent. A secret: never log it.
     package var authorization: String?
+    /// `Cookie`, if sent; several fields are joined by semicolons. A secret: never log it.
+    package var cookie: String?
     /// `Rollcall-Sent-At`, if sent: when the client sent the request.
     package var sentAt: String?
     /// All fields of the head but those that hold secrets, of requests to inputs alone: which of them
@@ -42,6 +44,15 @@ package struct HTTPRequest: Sendable {
 
     /// The beginning of the paths of inputs.
     package static let inputsPath = "/v1/in/"
+    /// The path where somebody signs in, who is not known yet.
+    package static let sessionPath = "/v1/session"
+    private static let sessionBytesMax = 4 << 10
+
+    /// Returns how many bytes of a body are read at most, of `most` that are anywhere: a stranger's are
+    /// kept for as long as they come.
+    func bodyBytesMax(of most: Int) -> Int {
+        path == Self.sessionPath ? min(most, Self.sessionBytesMax) : most
+    }
 
     /// True if somebody reads its body: "Content received in a GET request has no generally defined
     /// semantics", nor in a DELETE. Source: RFC 9110 §9.3.1, §9.3.5.

@@ -70,8 +70,9 @@ final class HTTPTraffic: @unchecked Sendable {
     func receive(_ bytes: UnsafeRawBufferPointer, on connection: HTTPConnection) {
         guard case .reading = connection.course else { return }
         guard let count = connection.head?.request.body.count else { return }
-        if count + bytes.count > limits.bodyBytesMax {
-            linger(connection, after: counted(tooLarge, connection.head?.request))
+        if count + bytes.count > bodyBytesMax(of: connection.head?.request) {
+            let request = connection.head?.request
+            linger(connection, after: counted(tooLarge(request), request))
         } else if bodiesBytes + bytes.count > limits.bodiesBytesMax {
             deadlines.countRefusedWrite()
             linger(connection, after: counted(unavailable, connection.head?.request))
@@ -148,7 +149,7 @@ final class HTTPTraffic: @unchecked Sendable {
             case .gzip = BodyCoding.choice(request.contentEncoding), let reader = GzipReader.shared
         else { return nil }
         do throws(GzipFault) {
-            let body = try reader.expanded(request.body, bytesMax: limits.bodyBytesMax)
+            let body = try reader.expanded(request.body, bytesMax: bodyBytesMax(of: request))
             let more = body.count - request.body.count
             guard bodiesBytes + more <= limits.bodiesBytesMax else {
                 deadlines.countRefusedWrite()
@@ -160,7 +161,7 @@ final class HTTPTraffic: @unchecked Sendable {
             request.contentEncoding = nil
             return nil
         } catch {
-            return BodyCoding.refusal(error, bytesMax: limits.bodyBytesMax)
+            return BodyCoding.refusal(error, bytesMax: bodyBytesMax(of: request))
         }
     }
 
@@ -180,8 +181,8 @@ final class HTTPTraffic: @unchecked Sendable {
     private func refusal(of head: HTTPHead) -> HTTPResponse? {
         if head.roomBytes > limits.headBytesMax { return counted(tooLong, head.request) }
         if let fault = head.fault { return counted(fault.response, head.request) }
-        if let length = head.contentLength, length > UInt64(limits.bodyBytesMax) {
-            return counted(tooLarge, head.request)
+        if let length = head.contentLength, length > UInt64(bodyBytesMax(of: head.request)) {
+            return counted(tooLarge(head.request), head.request)
         }
         if isStopping.load(ordering: .relaxed) { return counted(stopping, head.request) }
         return early(head.request)
@@ -242,9 +243,13 @@ final class HTTPTraffic: @unchecked Sendable {
         connection.enter(.lingering)
     }
 
-    private var tooLarge: HTTPResponse {
+    private func bodyBytesMax(of request: HTTPRequest?) -> Int {
+        request?.bodyBytesMax(of: limits.bodyBytesMax) ?? limits.bodyBytesMax
+    }
+
+    private func tooLarge(_ request: HTTPRequest?) -> HTTPResponse {
         .problem(
-            413, "Content Too Large", detail: "The limit is \(limits.bodyBytesMax) bytes.",
+            413, "Content Too Large", detail: "The limit is \(bodyBytesMax(of: request)) bytes.",
             headers: [("Connection", "close")])
     }
 

@@ -8,6 +8,11 @@ package struct ExternalURL: Sendable, Equatable {
     package let origin: String
     /// The host, lower case, an IPv6 one in brackets.
     package let host: String
+    /// The path below which it stands there, without a slash at its end; empty for none.
+    let path: String
+
+    /// True of `https`.
+    var isSecure: Bool { origin.hasPrefix("https:") }
 
     /// Reads `http://host[:port][/path]` or the same with `https`; nil for anything else.
     package init?(_ text: String) {
@@ -23,8 +28,23 @@ package struct ExternalURL: Sendable, Equatable {
         var end = text[...]
         while end.last == "/" { end.removeLast() }
         self.text = String(end)
+        path = String(text[authority.endIndex..<end.endIndex])
         host = named.host
         origin = HostName.origin(scheme: scheme, named)
+    }
+
+    /// Bytes of the URL of a person at most.
+    private static let personBytesMax = 2048
+
+    /// Returns true for `http` or `https`, a host without a user, and `{id}` somewhere behind the slash
+    /// that ends it.
+    package static func isOfPerson(_ text: String) -> Bool {
+        guard text.utf8.count <= personBytesMax, text.utf8.allSatisfy({ (0x21...0x7E) ~= $0 }),
+            !text.contains(where: { "\"<>\\".contains($0) }),
+            let colon = text.firstRange(of: "://"),
+            let slash = text[colon.upperBound...].firstIndex(of: "/")
+        else { return false }
+        return ExternalURL(String(text[..<slash])) != nil && text[slash...].contains("{id}")
     }
 }
 

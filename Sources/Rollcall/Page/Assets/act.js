@@ -1,2 +1,397 @@
-/** Does what a key stands for with the entry that has the focus; false if it stands for nothing there. */
-export function actByKey() { return false; }
+// What one does from the page: take an incident, silence, ask somebody, find who can go instead. Each
+// action says at once that it is under way, then what came of it, and is done once however often it is
+// pressed or sent.
+
+import { copy, lineOf } from "./chat.js";
+import { choice, field, openDialog, sentence } from "./dialog.js";
+import { h } from "./dom.js";
+import { nothing } from "./marks.js";
+import { ask } from "./server.js";
+import { may, needing, send, shownPage, wayOn, whoIs } from "./session.js";
+import {
+  ago, clock, count, instant, name, pathWith, personPath, plain, spoken, subject,
+} from "./words.js";
+
+const saidFor = 5 * 60_000;
+const listed = 20;
+const nameKept = "rollcall-name";
+const labels = ["region", "source", "suspected"];
+
+// MARK: What came of it
+
+/** By what was acted on: what is under way, or came of it. */
+const outcomes = new Map();
+
+function tell(subjectKey, kind, words) {
+  outcomes.set(subjectKey, { kind, words, at: performance.now() });
+  const said = document.getElementById("said");
+  if (said) said.textContent = words;
+  shownPage()?.redraw();
+}
+
+/** What came of the last action on something, as long as it matters. */
+function outcome(subjectKey) {
+  const one = outcomes.get(subjectKey);
+  if (!one) return null;
+  if (one.kind !== "busy" && performance.now() - one.at > saidFor) {
+    outcomes.delete(subjectKey);
+    return null;
+  }
+  const mark = { busy: "…", done: "✓", failed: "✗" }[one.kind];
+  return h("p", { class: `outcome is-${one.kind}`, key: "outcome" },
+    h("span", { "aria-hidden": "true" }, `${mark} `), one.words);
+}
+
+// Whether something was done is not known: it is sent again under the same name.
+const pending = new Map();
+
+async function once(what, method, path, body) {
+  const text = JSON.stringify([method, path, body ?? null]);
+  const kept = pending.get(what);
+  const key = kept?.text === text ? kept.key : freshKey();
+  pending.set(what, { text, key });
+  try {
+    const answer = await send(method, path, body, key);
+    pending.delete(what);
+    return answer;
+  } catch (error) {
+    if (error.kind === "lost") {
+      error.message += "; whether it was done is not known: try again, it is done once";
+    } else {
+      pending.delete(what);
+    }
+    throw error;
+  }
+}
+
+function freshKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Does something without a dialog, and says what came of it. */
+async function run(subjectKey, doing, work) {
+  if (outcomes.get(subjectKey)?.kind === "busy") return;
+  tell(subjectKey, "busy", doing);
+  try {
+    tell(subjectKey, "done", await work());
+  } catch (error) {
+    if (!error.kind) console.error(error);
+    tell(subjectKey, "failed", sentence(error));
+    if (error.kind === "token" || error.kind === "scope") wayOn(error);
+  }
+}
+
+// MARK: Buttons
+
+function button(words, onclick, { key, isMain, isMissing, describes } = {}) {
+  return h("button", {
+    type: "button", key: words, class: isMain ? "main" : null, onclick,
+    "data-key": key ?? null, "aria-keyshortcuts": key ?? null,
+    "aria-label": describes ? `${words}: ${describes}` : null,
+    title: isMissing ? "To act, sign in with a token that has the scope act" : null,
+  }, words, isMissing ? h("span", { class: "lock", "aria-hidden": "true" }, " ⚿") : null,
+  key ? h("kbd", { "aria-hidden": "true" }, key) : null);
+}
+
+/** The buttons of an alert, and what came of the last one. */
+export function alertActions(one, now) {
+  const about = `alert ${one.incident ?? JSON.stringify(one.labels)}`;
+  const describes = `${plain(one.alertname)} ${plain(subject(one.labels))}`;
+  const isMissing = whoIs() !== null && !may("act");
+  const isFiring = one.state === "firing" && one.incident !== null && one.incident !== undefined;
+  const options = (more) => ({ describes, isMissing, ...more });
+  const address = one.annotations?.runbook_url ?? "";
+  return [
+    h("div", { class: "acts", key: "acts", role: "group", "aria-label": `Actions: ${describes}` },
+      isFiring && one.taken
+        ? button("Give back", () => needing("act", "To give it back", () => giveBack(one, about)),
+          options()) : null,
+      isFiring
+        ? button(one.taken ? "Take over" : "Take it",
+          () => needing("act", "To take it", () => take(one, about)),
+          options({ key: "a", isMain: !one.taken })) : null,
+      button("Silence", () => needing("act", "To silence it", () => silence(one, about)),
+        options({ key: "s" })),
+      one.labels?.region !== undefined
+        ? button("Who can go instead", () => insteadOfRegion(one.labels.region), { describes }) : null,
+      /^https?:\/\//.test(address)
+        ? h("a", { key: "runbook", class: "button", href: address, rel: "noreferrer" }, "Runbook")
+        : null,
+      button("Copy for chat", () => copied(about, lineOf(one, now)), { key: "c", describes })),
+    outcome(about),
+  ];
+}
+
+/** The buttons of a person, and what came of the last one. */
+export function personActions(person) {
+  const id = person.responder_id;
+  const about = `person ${id}`;
+  const isMissing = whoIs() !== null && !may("act");
+  const own = whoIs()?.person_url ?? null;
+  return [
+    h("div", { class: "acts", key: "acts", role: "group", "aria-label": "Actions" },
+      button("Ask now", () => needing("act", "To ask somebody", () => askNow(id, about)),
+        { key: "n", isMain: true, isMissing }),
+      button("Who can go instead", () => insteadOf(id, `Instead of ${plain(id)}`)),
+      button("Copy id", () => copied(about, id), { key: "c" }),
+      own !== null && /^https?:\/\//.test(own)
+        ? h("a", {
+          key: "own", class: "button", href: own.replaceAll("{id}", encodeURIComponent(id)),
+          rel: "noreferrer", target: "_blank",
+        }, "Open in your system", h("span", { "aria-hidden": "true" }, " ↗"),
+        h("span", { class: "unseen" }, " (in a new window)")) : null),
+    outcome(about),
+  ];
+}
+
+/** The button that ends a silence, and what came of it. */
+export function silenceActions(one) {
+  const about = `silence ${one.id}`;
+  const isMissing = whoIs() !== null && !may("act");
+  return [button("End it", () => needing("act", "To end a silence", () => run(
+    about, "Ending it…", async () => {
+      await once(about, "DELETE", `v1/silences/${one.id}`);
+      shownPage()?.refresh();
+      return `Silence ${one.id} is over.`;
+    })), { describes: `silence ${one.id}`, isMissing }), outcome(about)];
+}
+
+/** Presses the button of a key on the card around an element; false if there is none. */
+export function pressOn(element, key) {
+  const found = element?.closest?.("[data-card]")?.querySelector(`button[data-key="${CSS.escape(key)}"]`);
+  found?.click();
+  return Boolean(found);
+}
+
+function copied(about, text) {
+  run(about, "Copying…", async () => {
+    const way = await copy(text);
+    return way === "copied" ? `Copied: ${plain(text)}` : `It is ${way}.`;
+  });
+}
+
+// MARK: Taking
+
+function ownName() {
+  try {
+    const kept = localStorage.getItem(nameKept);
+    if (kept) return kept;
+  } catch {
+    // A browser may keep nothing for a page.
+  }
+  return whoIs()?.token ?? "";
+}
+
+function keepName(text) {
+  try {
+    localStorage.setItem(nameKept, text);
+  } catch {
+    // Then it is asked for again.
+  }
+}
+
+function nameField() {
+  return field("Your name", h("input", {
+    name: "by", required: true, maxlength: 128, autocomplete: "name", value: ownName(),
+  }));
+}
+
+const spans = [["30m", "30 min"], ["1h", "1 h"], ["2h", "2 h"], ["4h", "4 h"], ["8h", "8 h"],
+  ["12h", "12 h"]];
+
+function take(one, about) {
+  openDialog({
+    title: ["Take ", plain(one.alertname), " ", name(subject(one.labels))],
+    label: "Take it",
+    doing: "Taking it…",
+    also: wayOn,
+    body: () => [
+      h("p", { key: "what", class: "aside" }, "Nobody is told again, and nothing escalates, until that "
+        + "ends or you give it back."),
+      one.taken ? h("p", { key: "taken", class: "warned" }, name(one.taken.by),
+        " sees to it: you take it over.") : null,
+      field("For", choice("duration", spans, "1h")),
+      nameField(),
+      field("Note", h("input", { name: "note", maxlength: 1024, autocomplete: "off" }),
+        "What you do about it, for the others."),
+    ],
+    submit: async ({ duration, by, note }) => {
+      keepName(by.trim());
+      const answer = await once(`take ${about}`, "POST", takePath(one),
+        { by: by.trim(), note: note.trim() || null, duration });
+      const { taken } = answer;
+      tell(about, "done", taken
+        ? `${plain(taken.by)} sees to it until ${clock(instant(taken.until), Date.now())} UTC.`
+        : "It was taken, and given back meanwhile.");
+      shownPage()?.refresh();
+    },
+  });
+}
+
+function takePath(one) {
+  return `v1/incidents/${encodeURIComponent(one.key ?? String(one.incident))}/take`;
+}
+
+function giveBack(one, about) {
+  run(about, "Giving it back…", async () => {
+    // Of a storm that tells of it, it is the storm that was taken.
+    const incident = one.taken?.incident ?? one.incident;
+    await once(`give ${about}`, "DELETE", `v1/incidents/${incident}/take`);
+    shownPage()?.refresh();
+    return "Nobody sees to it: what is due is told now.";
+  });
+}
+
+// MARK: Silencing
+
+const lengths = [["1h", "1 h"], ["2h", "2 h"], ["8h", "8 h"], ["until", "until …"]];
+
+/** What a silence may be about: words and matchers, the narrowest first. */
+function scopesOf(one) {
+  const label = labels.find((known) => one.labels?.[known] !== undefined);
+  const all = { alertname: one.alertname };
+  const everywhere = { id: "name", words: `${plain(one.alertname)}, wherever`, matchers: all };
+  if (label === undefined) return [everywhere];
+  const value = one.labels[label];
+  return [
+    { id: "this", words: `${plain(one.alertname)} of ${plain(value)}`,
+      matchers: { ...all, [label]: value } },
+    ...(label === "region"
+      ? [{ id: "region", words: `all alerts of ${plain(value)}`, matchers: { region: value } }] : []),
+    everywhere,
+  ];
+}
+
+function fits(alert, matchers) {
+  return Object.entries(matchers).every(([label, value]) => (
+    label === "alertname" ? alert.alertname === value : alert.labels?.[label] === value));
+}
+
+function silence(one, about) {
+  const scopes = scopesOf(one);
+  let scope = scopes[0];
+  let length = "2h";
+  openDialog({
+    title: ["Silence ", plain(one.alertname), " ", name(subject(one.labels))],
+    label: "Silence",
+    doing: "Silencing…",
+    also: wayOn,
+    body: (redraw) => [
+      field("What", choice("scope", scopes.map(({ id, words }) => [id, words]), scope.id, (event) => {
+        scope = scopes.find(({ id }) => id === event.target.value);
+        redraw();
+      })),
+      mutes(scope),
+      field("For", choice("length", lengths, length, (event) => {
+        length = event.target.value;
+        redraw();
+      })),
+      length === "until" ? field("Until", h("input", {
+        name: "end", type: "datetime-local", required: true, value: localTime(Date.now() + 3_600_000),
+      }), "By the clock of this device.") : null,
+      nameField(),
+      field("Why", h("input", {
+        name: "comment", required: true, maxlength: 1024, autocomplete: "off",
+      })),
+    ],
+    submit: async (fields) => {
+      const author = fields.by.trim();
+      keepName(author);
+      const end = fields.length === "until"
+        ? { ends_at: new Date(fields.end).toISOString() } : { duration: fields.length };
+      const answer = await once(`silence ${about}`, "POST", "v1/silences", {
+        matchers: scope.matchers, author, comment: fields.comment.trim(), ...end,
+      });
+      const found = answer.silence;
+      tell(about, "done", [`Silence ${found.id} holds until `
+        + `${clock(instant(found.ends_at), Date.now())} UTC.`, ...(answer.warnings ?? []).map(plain)]
+        .join(" "));
+      shownPage()?.refresh();
+    },
+  });
+}
+
+function mutes(scope) {
+  const meant = (shownPage()?.alerts?.alerts ?? [])
+    .filter((alert) => alert.state === "firing" && fits(alert, scope.matchers));
+  return h("div", { key: "mutes", class: "mutes", "aria-live": "polite" },
+    h("p", null, meant.length
+      ? `Now it mutes ${count(meant.length, "alert that fires", "alerts that fire")}:`
+      : "Nothing that it would mute fires now."),
+    h("ul", null, meant.slice(0, 5).map((alert) => h("li", { key: JSON.stringify(alert.labels) },
+      plain(alert.annotations?.summary ?? alert.alertname)))),
+    meant.length > 5 ? h("p", null, `and ${meant.length - 5} more.`) : null,
+    h("p", { class: "aside" }, "Notifications are muted; the alerts fire and end as ever."));
+}
+
+function localTime(at) {
+  const moved = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
+  return moved.toISOString().slice(0, 16);
+}
+
+// MARK: Asking
+
+const decided = { send: "Asked", dry_run: "Dry run", hold: "Not asked" };
+
+function askNow(id, about) {
+  run(about, "Asking…", async () => {
+    const by = whoIs()?.token ?? ownName();
+    const answer = await once(`ask ${about}`, "POST", "v1/nudges",
+      { responder_id: id, by: by || "an operator" });
+    shownPage()?.refresh();
+    if (answer.answer !== undefined) {
+      return answer.answer === "asked" ? "Asked." : "Not now: nobody says why.";
+    }
+    const until = answer.until
+      ? ` (not before ${clock(instant(answer.until), Date.now())} UTC)` : "";
+    const why = answer.text ?? spoken(answer.reason ?? "");
+    const word = decided[answer.decision] ?? spoken(answer.decision);
+    return why.toLowerCase().startsWith(word.toLowerCase())
+      ? `${why.charAt(0).toUpperCase()}${why.slice(1)}${until}.` : `${word}: ${why}${until}.`;
+  });
+}
+
+// MARK: Who can go instead
+
+/** The list of who can be reached in somebody's stead. */
+function insteadOf(id, title) {
+  list(title, () => ask(pathWith("v1/responders", { instead_of: id, limit: listed })));
+}
+
+// Somebody of the region who is silent stands for it: who is near them is near it.
+function insteadOfRegion(region) {
+  list(["Who can go to ", name(region)], async () => {
+    const silent = await ask(pathWith("v1/responders", { status: "OFFLINE", region, limit: 1 }));
+    const first = silent.responders[0]?.responder_id;
+    return ask(pathWith("v1/responders", first === undefined
+      ? { reachable: "yes", limit: listed } : { instead_of: first, limit: listed }));
+  });
+}
+
+function list(title, load) {
+  let found = null;
+  let failure = null;
+  const shown = openDialog({
+    title,
+    body: (redraw, close) => {
+      if (failure) return h("p", { class: "failed", role: "alert" }, sentence(failure));
+      if (found === null) return h("p", { class: "nothing", role: "status" }, "Asking…");
+      if (found.length === 0) return nothing("Nobody can be reached.");
+      return [
+        h("p", { class: "aside", key: "order" }, "The same region or circle first, then who is on duty, "
+          + "then whose location is the newest."),
+        h("ol", { class: "instead", key: "list" }, found.map((one) => h("li", { key: one.responder_id },
+          h("a", {
+            href: shownPage()?.link(personPath(one.responder_id)), class: "person", onclick: close,
+          }, name(one.responder_id)),
+          h("span", null, one.region ? ["in ", name(one.region)] : null),
+          h("span", null, spoken(one.duty_state ?? "")),
+          h("span", { class: "aside" }, "location ",
+            ago(one.last_location_at, shownPage()?.now() ?? Date.now()))))),
+      ];
+    },
+  });
+  load().then((answer) => { found = answer.responders; }, (error) => { failure = error; })
+    .finally(() => shown.redraw());
+}

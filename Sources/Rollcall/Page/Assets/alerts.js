@@ -1,6 +1,7 @@
 // Alerts: what fires, what is about to, who mutes what, and the history that answers "why was I
 // (not) told?".
 
+import { silenceActions } from "./act.js";
 import { h } from "./dom.js";
 import { nothing, severity } from "./marks.js";
 import {
@@ -137,7 +138,7 @@ function silencesPart({ silences: list, now }) {
     h("ul", { class: "silences" }, list.map((one) => h("li", { key: one.id },
       h("strong", null, `Silence ${one.id}: `),
       matchers(one), h("span", { class: "aside" }, " by ", name(one.author), ": ",
-        plain(one.comment), "; ends ", ago(one.ends_at, now()))))));
+        plain(one.comment), "; ends ", ago(one.ends_at, now())), silenceActions(one)))));
 }
 
 function matchers(one) {

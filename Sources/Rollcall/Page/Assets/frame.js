@@ -3,6 +3,7 @@
 
 import { h, part } from "./dom.js";
 import { help } from "./keys.js";
+import { openSignIn, who } from "./session.js";
 import {
   blindReason, both, clock, count, instant, isElsewhere, pathWith, plain, since, span, time, universal,
 } from "./words.js";
@@ -74,7 +75,8 @@ function header(state, context) {
           placeholder: "Find a person", enterkeyhint: "search", "aria-keyshortcuts": "/",
         })),
       h("kbd", { class: "hint", "aria-hidden": "true" }, "/"),
-      h("button", { type: "submit" }, "Find")));
+      h("button", { type: "submit" }, "Find")),
+    who(context));
 }
 
 // The reader's time and the one of logs and pagers.
@@ -151,8 +153,8 @@ function lost(state, { retry }) {
       heardAt ? ` since ${heardAt}.` : "."), " ",
     heardAt ? "What stands here is from then. " : "", words),
     h("button", {
-      type: "button", onclick: isLogin(failure) ? () => location.reload() : retry,
-    }, isLogin(failure) ? "Log in" : "Try now"));
+      type: "button", onclick: isLogin(failure) ? () => openSignIn() : retry,
+    }, isLogin(failure) ? "Sign in" : "Try now"));
 }
 
 function sentence(text) {

@@ -1,9 +1,9 @@
 // The page by keyboard: to search, to walk over what stands on it, to act on what one stands on.
 
-import { actByKey } from "./act.js";
+import { pressOn } from "./act.js";
 import { h } from "./dom.js";
 
-const walked = "main [data-stop]";
+const walked = "main [data-card], main [data-stop]";
 const kept = "rollcall.keys";
 
 /** What each key does, for whoever asks. */
@@ -59,7 +59,7 @@ export function listen(go) {
     else if (key === "?") document.getElementById("keys")?.showModal();
     else if (key === "g") go("");
     else if (key === "Enter" && target === stop) stop.querySelector("a[href]")?.click();
-    else if (!(stop && actByKey(stop, key))) return;
+    else if (!(stop && pressOn(stop, key))) return;
     event.preventDefault();
   });
 }

@@ -1,5 +1,6 @@
 // One person: how they are, their last hours as a picture with the story beside it, and nudges.
 
+import { personActions } from "./act.js";
 import { h } from "./dom.js";
 import { nothing, status } from "./marks.js";
 import { next } from "./nudges.js";
@@ -96,18 +97,20 @@ function now(context) {
   const one = memory.person;
   const open = memory.gaps.gaps.find((gap) => gap.state === "open" && gap.offline_at);
   return section("person", "Now", null,
-    h("div", { class: "standing" },
-      h("p", { class: "large" }, status(one.status, one.confirmed)),
-      h("p", { class: "large" }, one.last_contact_at
-        ? ["last seen ", ago(one.last_contact_at, context.now())] : "never heard"),
-      one.promised_until ? h("p", null, "promised to report by ",
-        time(one.promised_until, context.now())) : null,
-      h("p", null, [confirmation(one), one.not_expected
-        ? `not expected: ${spoken(one.not_expected)}` : null].filter(Boolean).join(", ")),
-      h("p", { class: "aside" }, `${spoken(one.status)} `, since(one.since, context.now()),
-        "; last location ", ago(one.last_location_at, context.now()))),
-    open ? h("p", null, h("strong", null, `Suspected: ${spoken(open.suspected)}. `),
-      plain(why(open, false)), " ", follows(open)) : null);
+    h("div", { "data-card": one.responder_id, tabindex: -1 },
+      h("div", { class: "standing" },
+        h("p", { class: "large" }, status(one.status, one.confirmed)),
+        h("p", { class: "large" }, one.last_contact_at
+          ? ["last seen ", ago(one.last_contact_at, context.now())] : "never heard"),
+        one.promised_until ? h("p", null, "promised to report by ",
+          time(one.promised_until, context.now())) : null,
+        h("p", null, [confirmation(one), one.not_expected
+          ? `not expected: ${spoken(one.not_expected)}` : null].filter(Boolean).join(", ")),
+        h("p", { class: "aside" }, `${spoken(one.status)} `, since(one.since, context.now()),
+          "; last location ", ago(one.last_location_at, context.now()))),
+      open ? h("p", null, h("strong", null, `Suspected: ${spoken(open.suspected)}. `),
+        plain(why(open, false)), " ", follows(open)) : null,
+      personActions(one)));
 }
 
 function drawn({ memory, route, link, now: clockNow }) {

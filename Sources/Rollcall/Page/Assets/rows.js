@@ -1,5 +1,6 @@
 // What several views show alike: somebody silent, an alert, a way to more.
 
+import { alertActions } from "./act.js";
 import { h } from "./dom.js";
 import { severity } from "./marks.js";
 import {
@@ -202,6 +203,13 @@ export function notTaking(alert) {
     || (one.state === "trying" && one.attempts > 0)).map((one) => one.receiver);
 }
 
+/** How many an alert is about, of how many, and what it may be at most. */
+export function numbersOf(one) {
+  if (one.total === undefined || one.total === null) return null;
+  const of = `${one.count.toLocaleString("en")} of ${one.total.toLocaleString("en")}`;
+  return one.alertname === "HighOfflineRate" ? `${of}, that is ${(one.value * 100).toFixed(1)} %` : of;
+}
+
 /** An alert that is pending or fires. */
 export function alert(one, { now, link, isBrief, silences = [] }) {
   const notes = one.annotations ?? {};
@@ -211,6 +219,7 @@ export function alert(one, { now, link, isBrief, silences = [] }) {
   const silence = isFiring ? silenceOf(one, silences) : undefined;
   return h("li", {
     key: JSON.stringify(one.labels), class: `alert is-${one.state} severity-${one.severity}`,
+    "data-card": one.incident ?? "pending", tabindex: -1,
   },
   h("div", { class: "what" }, severity(one.severity),
     h("span", { class: "state" }, silence
@@ -222,10 +231,12 @@ export function alert(one, { now, link, isBrief, silences = [] }) {
       one.incident
         ? h("a", { href: link(`alerts?incident=${one.incident}`) }, plain(notes.summary ?? ""))
         : plain(notes.summary ?? one.alertname),
-      " ", h("span", { class: "aside" }, since(begin, now)))),
+      " ", h("span", { class: "aside" }, since(begin, now),
+        one.incident ? `; incident ${one.incident}` : null))),
+  h("p", { class: "aside numbers-line" }, numbersOf(one)),
   !isBrief && notes.description ? h("p", { class: "aside" }, plain(notes.description)) : null,
-  isBrief ? null : runbook(one),
-  telling(one, now));
+  telling(one, now),
+  alertActions(one, now));
 }
 
 /** A button that shows more of a list. */
