@@ -257,7 +257,8 @@ class Page:
     def press(self, key, code=None):
         """A key, as a person presses it."""
         extra = {"Enter": {"text": "\r", "windowsVirtualKeyCode": 13},
-                 "Tab": {"windowsVirtualKeyCode": 9}}.get(key, {})
+                 "Tab": {"windowsVirtualKeyCode": 9},
+                 "Escape": {"windowsVirtualKeyCode": 27}}.get(key, {})
         for kind in ("keyDown", "keyUp"):
             self.tell("Input.dispatchKeyEvent", {
                 "type": kind, "key": key, "code": code or key,

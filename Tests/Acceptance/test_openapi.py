@@ -24,6 +24,7 @@ METHODS = ("get", "put", "post", "delete")
 PROBLEM = "application/problem+json"
 JSON = "application/json"
 TAKE = "/v1/incidents/{key}/take"
+SESSION = "/v1/session"
 # What the page of routes says can befall any request.
 ANYWHERE = {"400", "401", "403", "431", "503", "default"}
 # Needs a slow disk, or a flood: that it is declared has to do.
@@ -237,10 +238,14 @@ class DocumentTests(OpenAPITestCase):
                     with self.subTest(f"{method} {path} {kind}"):
                         # Neither is there.
                         status = 404 if path in ("/v1/drill", TAKE) else 200
-                        answer = self.ask(
-                            server, method, path, status, example, {"Content-Type": kind}).json()
+                        fields = {"Content-Type": kind}
+                        if path == SESSION:
+                            # Of our own page alone.
+                            fields["Origin"] = f"http://127.0.0.1:{server.port}"
+                        answer = self.ask(server, method, path, status, example, fields).json()
                         count += 1
-                        if path in ("/v1/drill", "/v1/silences", "/v1/wakes", "/v1/nudges", TAKE):
+                        if path in ("/v1/drill", "/v1/silences", "/v1/wakes", "/v1/nudges", TAKE,
+                                    SESSION):
                             continue
                         self.assertEqual(answer["accepted"] + answer.get("duplicates", 0), 1)
                         self.assertEqual(answer.get("problems", []), [])
@@ -670,7 +675,9 @@ inputs:
                 role for way in operation["security"] for roles in way.values() for role in roles}
             with self.subTest(f"{method} {path}"):
                 if not operation["security"]:
-                    self.ask(server, method, path, 200)
+                    # Neither came from our page, nor is there such a file.
+                    status = 403 if method == "POST" else 404 if "asset" in path else 200
+                    self.ask(server, method, filled(path), status)
                     continue
                 self.assertEqual(len(needed), 1)
                 self.assertIn(f"`{next(iter(needed))}`", operation["description"])
@@ -685,6 +692,31 @@ inputs:
                     answer = server.request(method, filled(path), headers=headers)
                     self.assertNotIn(answer.status, (401, 403), answer)
                     self.check_answer(method, path, answer)
+        self.tour_sessions(server, tokens)
+
+    def tour_sessions(self, server, tokens):
+        own = {"Origin": f"http://127.0.0.1:{server.port}"}
+        strange = {"token": "strange-0123456789"}
+        signed_in = self.ask(server, "POST", SESSION, 200, {"token": tokens["read"]}, own)
+        cookie = {"Cookie": signed_in.headers["set-cookie"].split(";")[0]}
+        self.assertEqual(self.ask(server, "GET", SESSION, 200, headers=cookie).json()["token"], "read")
+        self.ask(server, "DELETE", SESSION, 403, headers=cookie)
+        self.ask(server, "DELETE", SESSION, 200, headers={**cookie, **own})
+        self.ask(server, "GET", SESSION, 200)
+        self.ask(server, "POST", SESSION, 403, {"token": tokens["act"]}, own)
+        self.ask(server, "POST", SESSION, 422, {}, own)
+        self.ask(server, "POST", SESSION, 400, "{", own)
+        self.ask(server, "POST", SESSION, 413, b" " * 4097, own)
+        self.ask(server, "POST", SESSION, 415, "{}", {**own, "Content-Type": "text/plain"})
+        self.ask(server, "POST", SESSION, 401, strange, own)
+        last = []
+
+        def is_refused():
+            last[:] = [server.post(SESSION, strange, own)]
+            return last[0].status == 429
+
+        eventually(is_refused, 10, "too many", every=0)
+        self.check_answer("POST", SESSION, last[0])
 
 
 def filled(path):

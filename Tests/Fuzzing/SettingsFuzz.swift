@@ -35,7 +35,7 @@ enum SettingsFuzz {
     private static let samples = [
         SettingsFile.text(), String(decoding: PolicyTree.text(Policy()), as: UTF8.self),
         """
-        web: {listen_address: "[::1]:8080", external_url: https://a.example/b, trusted_hosts: [a.example-shadow, "[::2]"]}
+        web: {listen_address: "[::1]:8080", external_url: https://a.example/b, trusted_hosts: [a.example-shadow, "[::2]"], person_url: "https://a.example/{id}"}
         storage: {path: ./x.db, retention: 30d, size: 4GiB}
         liveness: &a
           on_duty: {expected: 15s, degraded_after: 90s, offline_after: 3m}

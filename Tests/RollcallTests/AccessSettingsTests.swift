@@ -91,6 +91,11 @@ import Testing
             "line 2: web.external_url must be like https://watch.example.org or "
                 + "http://host:8080/path, without user, query or fragment"
         ),
+        (
+            "person_url: 'https://{id}.example.org/'",
+            "line 2: web.person_url must be like https://example.org/people/{id}, with http or "
+                + "https and {id} behind the host"
+        ),
     ])
     func `a mistake is told with its line, and never with the token`(
         line: String, message: String

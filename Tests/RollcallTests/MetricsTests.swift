@@ -556,6 +556,7 @@ private let expectedPage = #"""
     …_total{route="metrics",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="health",code…} 200 0, 503 0
     …_total{route="reload",code…} 200 0, 401 0, 403 0, 422 0, 503 0
+    …_total{route="session",code…} 200 0, 401 0, 403 0, 422 0, 429 0, 503 0
     …_total{route="openapi",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="page",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="other",code…} 404 0, 405 0, 418 1

@@ -117,9 +117,16 @@ import Testing
         }
         let unauthenticated = try ask(house.port, "GET", "/alerts", fields: Self.browser)
         #expect(unauthenticated.status == 401 && unauthenticated.body.contains("A token is needed"))
+        // A browser would ask for a password by the other challenge (R7).
+        let challenges = { (answer: RawClient.Answer) in
+            answer.head.filter { $0.hasPrefix("WWW-Authenticate: ") }
+        }
+        #expect(challenges(unauthenticated) == ["WWW-Authenticate: Bearer realm=\"rollcall\""])
+        #expect(unauthenticated.body.contains("/\(StatusPageAsset.version)/enter.js\"></script>"))
+        let asked = try ask(house.port, "GET", "/alerts?login=basic", fields: Self.browser)
         #expect(
-            unauthenticated.head.contains(
-                "WWW-Authenticate: Basic realm=\"rollcall\", charset=\"UTF-8\""))
+            challenges(asked).last
+                == "WWW-Authenticate: Basic realm=\"rollcall\", charset=\"UTF-8\"")
         #expect(try status(read, "/alerts") == (200, true))
         #expect(try status(ingest, "/alerts") == (403, true))
         #expect(try status(read, "/nothing") == (404, true))

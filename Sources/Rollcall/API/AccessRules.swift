@@ -68,8 +68,8 @@ extension Router {
             return "a session opens \(scopes) alone: show the token as Authorization: Bearer TOKEN"
         }
         // A page of anybody's could make a browser send it (R7).
-        return "to act, show the token as Authorization: Bearer TOKEN, not as a password; in a browser "
-            + "sign in"
+        return "to act, show the token as Authorization: Bearer TOKEN, not as a password; "
+            + "in a browser, sign in"
     }
 
     /// Returns who sends a request; nil if it is nobody who is known.

@@ -13,7 +13,7 @@ extension Route {
         page(.peoplePage, "getPeoplePage", "everybody"),
         page(.personPage, "getPersonPage", "one person", root: "../"),
         Route(
-            .get, .asset, "getAsset", .page, .read, .operation, "A file of the page",
+            .get, .asset, "getAsset", .page, nil, .operation, "A file of the page",
             "It never changes under its address, and may be kept.",
             answers: [200: "Asset"], problems: [404]
         ) { $0.showAsset($1.target.asset, $1.answer) },
@@ -24,10 +24,7 @@ extension Route {
     ) -> Route {
         Route(
             .get, resource, name, .page, .read, .operation, "The page: \(view)",
-            """
-            The same document for each of these addresses: it reads its own and asks this API. \
-            A browser logs in by `Basic`.
-            """,
+            "It reads its own address and asks this API. Who is not signed in gets 401, and a form.",
             answers: [200: "Page"]
         ) { $0.showPage(below: root, $1.answer) }
     }

@@ -33,7 +33,7 @@ extension Route {
             Only another token ends all sessions of a token everywhere. The answer says who one is \
             without it.
             """,
-            answers: [200: "SessionAnswer"], problems: [422]
+            answers: [200: "SessionAnswer"]
         ) { $0.signOut($1.request, $1.answer) },
     ]
 

@@ -85,13 +85,13 @@ extension Router {
     private static func session(_ caller: Caller?, _ rules: AccessPolicy.Rules) -> HTTPResponse {
         let isOpen = rules.access.isOpen
         let scopes = Access.Scope.allCases.filter { isOpen || caller?.opens($0) == true }
-        let isTold = scopes.contains(.read) && !rules.personURL.isEmpty
+        let isShown = scopes.contains(.read) && !rules.personURL.isEmpty
         let tree: JSONTree = [
             "proof": isOpen ? "open" : caller.map { AlertJSON.word($0.proof.word) } ?? "none",
             "token": isOpen ? nil : caller.map { .text($0.token.name) } ?? nil,
             "scopes": .list(scopes.map { .text($0.rawValue) }),
             "until": caller?.session.map { AlertJSON.time($0.until) } ?? nil,
-            "person_url": isTold ? .text(rules.personURL) : nil,
+            "person_url": isShown ? .text(rules.personURL) : nil,
         ]
         return .json(AlertJSON.bytes(tree))
     }

@@ -61,15 +61,15 @@ enum StatusPageRefusal {
     private static func document(
         _ title: String, _ text: String, _ assets: String, _ isEntrance: Bool
     ) -> String {
-        let script =
-            isEntrance
-            ? "\n<script type=\"module\" src=\"\(assets)\(StatusPageAsset.enter.rawValue)\"></script>" : ""
+        let enter = "<script type=\"module\" src=\"\(assets)\(StatusPageAsset.enter.rawValue)\">"
+        let script = isEntrance ? "\n\(enter)</script>" : ""
         return """
             <!DOCTYPE html>
             <html lang="en"><head><meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <meta name="color-scheme" content="light dark">
             <title>\(title) · Rollcall</title>
+            <link rel="icon" href="data:,">
             <link rel="stylesheet" href="\(assets)\(StatusPageAsset.style.rawValue)">
             <link rel="stylesheet" href="\(assets)\(StatusPageAsset.actStyle.rawValue)">\(script)</head>
             <body><main id="main" class="plain entrance"><h1>\(title)</h1><p>\(text)</p>

@@ -7,10 +7,8 @@ import { choice, field, openDialog, sentence } from "./dialog.js";
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { ask } from "./server.js";
-import { may, needing, send, shownPage, wayOn, whoIs } from "./session.js";
-import {
-  ago, clock, count, instant, name, pathWith, personPath, plain, spoken, subject,
-} from "./words.js";
+import { may, needing, openSignIn, send, shownPage, remedy, whoIs } from "./session.js";
+import { ago, count, name, pathWith, personPath, plain, spoken, subject } from "./words.js";
 
 const saidFor = 5 * 60_000;
 const listed = 20;
@@ -22,7 +20,7 @@ const labels = ["region", "source", "suspected"];
 /** By what was acted on: what is under way, or came of it. */
 const outcomes = new Map();
 
-function tell(subjectKey, kind, words) {
+function report(subjectKey, kind, words) {
   outcomes.set(subjectKey, { kind, words, at: performance.now() });
   const said = document.getElementById("said");
   if (said) said.textContent = words;
@@ -37,7 +35,7 @@ function outcome(subjectKey) {
     outcomes.delete(subjectKey);
     return null;
   }
-  const mark = { busy: "…", done: "✓", failed: "✗" }[one.kind];
+  const mark = { busy: "…", done: "✓", held: "–", failed: "✗" }[one.kind];
   return h("p", { class: `outcome is-${one.kind}`, key: "outcome" },
     h("span", { "aria-hidden": "true" }, `${mark} `), one.words);
 }
@@ -69,17 +67,31 @@ function freshKey() {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Does something without a dialog, and says what came of it. */
+/** Does something without a dialog, and says what came of it: `work` returns words, or `held` words. */
 async function run(subjectKey, doing, work) {
   if (outcomes.get(subjectKey)?.kind === "busy") return;
-  tell(subjectKey, "busy", doing);
+  report(subjectKey, "busy", doing);
   try {
-    tell(subjectKey, "done", await work());
+    const words = await work();
+    report(subjectKey, words.held ? "held" : "done", words.held ?? words);
   } catch (error) {
     if (!error.kind) console.error(error);
-    tell(subjectKey, "failed", sentence(error));
-    if (error.kind === "token" || error.kind === "scope") wayOn(error);
+    failed(subjectKey)(error);
+    if (error.kind === "token" || error.kind === "scope") openSignIn(sentence(error));
   }
+}
+
+function failed(subjectKey) {
+  return (error) => report(subjectKey, "failed", sentence(error));
+}
+
+/** "18:30 (12:45 UTC)": by the clock of this device, and by everybody's. */
+function byBothClocks(text) {
+  const at = new Date(text);
+  const day = at.toDateString() === new Date().toDateString() ? {} : { day: "numeric", month: "short" };
+  const own = at.toLocaleString("en-GB", { hour: "2-digit", minute: "2-digit", ...day });
+  const utc = `${at.toISOString().slice(11, 16)} UTC`;
+  return at.getTimezoneOffset() === 0 ? utc : `${own} (${utc})`;
 }
 
 // MARK: Buttons
@@ -205,7 +217,8 @@ function take(one, about) {
     title: ["Take ", plain(one.alertname), " ", name(subject(one.labels))],
     label: "Take it",
     doing: "Taking it…",
-    also: wayOn,
+    also: remedy,
+    late: failed(about),
     body: () => [
       h("p", { key: "what", class: "aside" }, "Nobody is told again, and nothing escalates, until that "
         + "ends or you give it back."),
@@ -221,8 +234,8 @@ function take(one, about) {
       const answer = await once(`take ${about}`, "POST", takePath(one),
         { by: by.trim(), note: note.trim() || null, duration });
       const { taken } = answer;
-      tell(about, "done", taken
-        ? `${plain(taken.by)} sees to it until ${clock(instant(taken.until), Date.now())} UTC.`
+      report(about, "done", taken
+        ? `${plain(taken.by)} sees to it until ${byBothClocks(taken.until)}.`
         : "It was taken, and given back meanwhile.");
       shownPage()?.refresh();
     },
@@ -276,7 +289,8 @@ function silence(one, about) {
     title: ["Silence ", plain(one.alertname), " ", name(subject(one.labels))],
     label: "Silence",
     doing: "Silencing…",
-    also: wayOn,
+    also: remedy,
+    late: failed(about),
     body: (redraw) => [
       field("What", choice("scope", scopes.map(({ id, words }) => [id, words]), scope.id, (event) => {
         scope = scopes.find(({ id }) => id === event.target.value);
@@ -304,9 +318,8 @@ function silence(one, about) {
         matchers: scope.matchers, author, comment: fields.comment.trim(), ...end,
       });
       const found = answer.silence;
-      tell(about, "done", [`Silence ${found.id} holds until `
-        + `${clock(instant(found.ends_at), Date.now())} UTC.`, ...(answer.warnings ?? []).map(plain)]
-        .join(" "));
+      report(about, "done", [`Silence ${found.id} holds until ${byBothClocks(found.ends_at)}.`,
+        ...(answer.warnings ?? []).map(plain)].join(" "));
       shownPage()?.refresh();
     },
   });
@@ -341,14 +354,14 @@ function askNow(id, about) {
       { responder_id: id, by: by || "an operator" });
     shownPage()?.refresh();
     if (answer.answer !== undefined) {
-      return answer.answer === "asked" ? "Asked." : "Not now: nobody says why.";
+      return answer.answer === "asked" ? "Asked." : { held: "Not now: nobody says why." };
     }
-    const until = answer.until
-      ? ` (not before ${clock(instant(answer.until), Date.now())} UTC)` : "";
+    const until = answer.until ? ` (not before ${byBothClocks(answer.until)})` : "";
     const why = answer.text ?? spoken(answer.reason ?? "");
     const word = decided[answer.decision] ?? spoken(answer.decision);
-    return why.toLowerCase().startsWith(word.toLowerCase())
+    const words = why.toLowerCase().startsWith(word.toLowerCase())
       ? `${why.charAt(0).toUpperCase()}${why.slice(1)}${until}.` : `${word}: ${why}${until}.`;
+    return answer.decision === "send" ? words : { held: words };
   });
 }
 

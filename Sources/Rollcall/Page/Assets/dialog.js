@@ -7,10 +7,11 @@ import { plain } from "./words.js";
 let number = 0;
 
 /**
- * Opens a dialog. `body(redraw)` draws its fields, `submit(fields)` does it and ends the dialog, or throws
- * what is said in it; `also(failure)` draws a way on. Without `submit` it only shows something.
+ * Opens a dialog. `body(redraw, close)` draws its fields; `submit(fields)` does it and ends the dialog, or
+ * throws what is said in it, with `also(failure, forget)` as a way on, or by `late(failure)` if the dialog
+ * was left meanwhile. Without `submit` it only shows something.
  */
-export function openDialog({ title, body, label, doing, submit, also }) {
+export function openDialog({ title, body, label, doing, submit, also, late }) {
   const opener = document.activeElement;
   const node = document.createElement("dialog");
   const id = `dialog-${number += 1}`;
@@ -35,23 +36,29 @@ export function openDialog({ title, body, label, doing, submit, also }) {
     } catch (error) {
       failure = error;
       if (!error.kind) console.error(error);
+      if (!node.open) late?.(error);
     }
     isBusy = false;
     if (node.isConnected) draw();
   };
 
+  const forget = () => {
+    failure = null;
+    draw();
+  };
+
   function draw() {
-    const after = h("form", { onsubmit: begin, "aria-busy": isBusy ? "true" : null },
+    const after = [h("form", { onsubmit: begin, "aria-busy": isBusy ? "true" : null },
       h("h2", { id }, title),
       body(draw, close),
       failure ? h("div", { class: "failed", role: "alert", key: "failure" },
-        h("p", null, sentence(failure)), also?.(failure, draw)) : null,
+        h("p", null, sentence(failure)), also?.(failure, forget)) : null,
       h("p", { class: "unseen", role: "status", key: "busy" }, isBusy ? doing : ""),
       h("div", { class: "acts", key: "ends" },
         submit ? h("button", {
           type: "submit", class: "main", key: "do", "aria-disabled": isBusy ? "true" : null,
         }, isBusy ? doing : label) : null,
-        h("button", { type: "button", key: "close", onclick: close }, submit ? "Cancel" : "Close")));
+        h("button", { type: "button", key: "close", onclick: close }, submit ? "Cancel" : "Close")))];
     patch(node, drawn, after);
     drawn = after;
   }

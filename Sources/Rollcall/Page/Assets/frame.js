@@ -76,7 +76,7 @@ function header(state, context) {
         })),
       h("kbd", { class: "hint", "aria-hidden": "true" }, "/"),
       h("button", { type: "submit" }, "Find")),
-    who(context));
+    who(context, isLogin(state.failure)));
 }
 
 // The reader's time and the one of logs and pagers.

@@ -155,9 +155,10 @@ export function telling(alert, now) {
 // Who sees to an alert, in their own words if they left some.
 function taken(alert, now) {
   const one = alert.taken;
-  return one ? h("li", { key: "taken", class: "way is-taken" },
+  if (!one) return h("li", { key: "taken", class: "way is-untaken" }, "nobody sees to it yet");
+  return h("li", { key: "taken", class: "way is-taken" },
     name(one.by), " sees to it until ", time(one.until, now),
-    one.note ? `: ${plain(one.note)}` : null) : null;
+    one.note ? `: ${plain(one.note)}` : null);
 }
 
 /** Why a receiver is not told. */
@@ -231,9 +232,9 @@ export function alert(one, { now, link, isBrief, silences = [] }) {
       one.incident
         ? h("a", { href: link(`alerts?incident=${one.incident}`) }, plain(notes.summary ?? ""))
         : plain(notes.summary ?? one.alertname),
-      " ", h("span", { class: "aside" }, since(begin, now),
-        one.incident ? `; incident ${one.incident}` : null))),
-  h("p", { class: "aside numbers-line" }, numbersOf(one)),
+      " ", h("span", { class: "aside" }, since(begin, now))),
+    h("span", { class: "aside which" }, one.incident ? `incident ${one.incident} · ` : null,
+      numbersOf(one))),
   !isBrief && notes.description ? h("p", { class: "aside" }, plain(notes.description)) : null,
   telling(one, now),
   alertActions(one, now));

@@ -9,11 +9,13 @@ import { count, instant, name, plain } from "./words.js";
 const patience = 10_000;
 // The server prolongs a session that is asked about.
 const askedEvery = 10 * 60_000;
+const askedAgainAfter = 5000;
 const path = "v1/session";
 
 let known = null;
 let context = null;
 let askedAt = -Infinity;
+let isNeeding = false;
 
 // MARK: Asking
 
@@ -88,8 +90,9 @@ export async function signIn(token) {
 // MARK: In the header
 
 /** Who is signed in, with the way in or out; nothing where nobody needs to be. */
-export function who(page) {
+export function who(page, isRefused) {
   context = page;
+  if (isRefused && performance.now() - askedAt > askedAgainAfter) askWho();
   if (known === null || known.proof === "open") return null;
   const isIn = known.proof === "session";
   return h("div", { class: "who-is", key: "who" },
@@ -135,7 +138,7 @@ export function tokenField() {
   return field("Token", h("input", {
     name: "token", type: "password", required: true, autocomplete: "current-password",
     spellcheck: "false", autocapitalize: "off", maxlength: 512,
-  }), "With the scope read, and act to act.");
+  }), "The browser keeps a cookie, and not the token.");
 }
 
 async function signOut(event) {
@@ -157,7 +160,10 @@ async function signOut(event) {
 
 /** Goes on with `work` if one may do what needs `scope`; else says what is missing, and asks for it. */
 export async function needing(scope, purpose, work) {
+  if (isNeeding) return;
+  isNeeding = true;
   if (known === null) await askWho();
+  isNeeding = false;
   if (known === null || may(scope)) {
     work();
     return;
@@ -173,16 +179,17 @@ export async function needing(scope, purpose, work) {
 }
 
 /** What a refusal in the middle of something leads to: who one is may have changed. */
-export function wayOn(failure, redraw) {
+export function remedy(failure, forget) {
   if (failure.kind !== "token" && failure.kind !== "scope") return null;
   if (performance.now() - askedAt > 1000) askWho();
   return h("p", null, h("button", {
-    type: "button", onclick: () => openSignIn("What you were about to do waits.", redraw),
+    type: "button", onclick: () => openSignIn("What you were about to do waits.", forget),
   }, "Sign in"));
 }
 
 // MARK: Beginning
 
+askWho();
 // It may end, or be another's, while nobody looks.
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) askWho();
