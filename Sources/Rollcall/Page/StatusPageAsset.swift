@@ -17,6 +17,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     case frame = "frame.js"
     case keys = "keys.js"
     case live = "live.js"
+    case instead = "instead.js"
     case main = "main.js"
     case marks = "marks.js"
     case now = "now.css"
@@ -53,6 +54,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         case .frame: PackageResources.frame_js
         case .keys: PackageResources.keys_js
         case .live: PackageResources.live_js
+        case .instead: PackageResources.instead_js
         case .main: PackageResources.main_js
         case .marks: PackageResources.marks_js
         case .now: PackageResources.now_css

@@ -55,18 +55,21 @@ extension AccessPolicy {
     /// A Bearer stands for itself. A browser that knows a password too sends it beside the cookie, which
     /// is the newer of the two.
     package func caller(_ request: HTTPRequest, _ rules: Rules) -> Caller? {
-        let isPassword = Access.isPassword(request.authorization)
-        if request.authorization == nil || isPassword, let found = signedIn(request, rules) {
+        if request.cookie != nil,
+            request.authorization == nil || Access.isPassword(request.authorization),
+            let found = signedIn(request, rules)
+        {
             return found
         }
-        guard let token = rules.access.holder(request.authorization) else { return nil }
-        return Caller(token: token, proof: isPassword ? .password : .bearer)
+        guard let shown = request.authorization, let token = rules.access.holder(shown) else {
+            return nil
+        }
+        return Caller(token: token, proof: Credentials.isBasic(shown) ? .password : .bearer)
     }
 
     /// Returns the one whose sign-in a request shows; nil without one, and of two of different tokens:
     /// whoever put one there may want something to be done in the other's name.
     private func signedIn(_ request: HTTPRequest, _ rules: Rules) -> Caller? {
-        guard request.cookie != nil else { return nil }
         let found = sessions(of: request, rules)
         guard let last = found.max(by: { $0.session.until < $1.session.until }),
             found.allSatisfy({ $0.token == last.token })

@@ -17,6 +17,11 @@ enum Credentials {
         }
     }
 
+    /// Returns true of a field that begins as `Basic` does; what follows is not looked at.
+    static func isBasic(_ authorization: String) -> Bool {
+        authorization.utf8.prefix(6).elementsEqual("basic ".utf8) { $0 | 0x20 == $1 }
+    }
+
     /// The user and the password of a `Basic` field; nil if it is none.
     static func basic(in authorization: String) -> (user: [UInt8], password: [UInt8])? {
         let field = Array(authorization.utf8)

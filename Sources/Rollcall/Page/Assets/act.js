@@ -5,13 +5,11 @@
 import { copy, lineOf } from "./chat.js";
 import { choice, field, openDialog, sentence } from "./dialog.js";
 import { h } from "./dom.js";
-import { nothing } from "./marks.js";
-import { ask } from "./server.js";
+import { insteadOf, insteadOfRegion } from "./instead.js";
 import { may, needing, openSignIn, send, shownPage, remedy, whoIs } from "./session.js";
-import { ago, count, name, pathWith, personPath, plain, spoken, subject } from "./words.js";
+import { count, name, plain, spoken, subject } from "./words.js";
 
 const saidFor = 5 * 60_000;
-const listed = 20;
 const nameKept = "rollcall-name";
 const labels = ["region", "source", "suspected"];
 
@@ -96,9 +94,10 @@ function byBothClocks(text) {
 
 // MARK: Buttons
 
-function button(words, onclick, { key, isMain, isMissing, describes } = {}) {
+// `slot` is what it stays when its words change, so that the focus stays on it.
+function button(words, onclick, { key, slot, isMain, isMissing, describes } = {}) {
   return h("button", {
-    type: "button", key: words, class: isMain ? "main" : null, onclick,
+    type: "button", key: slot ?? words, class: isMain ? "main" : null, onclick,
     "data-key": key ?? null, "aria-keyshortcuts": key ?? null,
     "aria-label": describes ? `${words}: ${describes}` : null,
     title: isMissing ? "To act, sign in with a token that has the scope act" : null,
@@ -122,7 +121,7 @@ export function alertActions(one, now) {
       isFiring
         ? button(one.taken ? "Take over" : "Take it",
           () => needing("act", "To take it", () => take(one, about)),
-          options({ key: "a", isMain: !one.taken })) : null,
+          options({ key: "a", slot: "take", isMain: !one.taken })) : null,
       button("Silence", () => needing("act", "To silence it", () => silence(one, about)),
         options({ key: "s" })),
       one.labels?.region !== undefined
@@ -285,6 +284,7 @@ function silence(one, about) {
   const scopes = scopesOf(one);
   let scope = scopes[0];
   let length = "2h";
+  const usualEnd = localTime(Date.now() + 3_600_000);
   openDialog({
     title: ["Silence ", plain(one.alertname), " ", name(subject(one.labels))],
     label: "Silence",
@@ -302,7 +302,7 @@ function silence(one, about) {
         redraw();
       })),
       length === "until" ? field("Until", h("input", {
-        name: "end", type: "datetime-local", required: true, value: localTime(Date.now() + 3_600_000),
+        name: "end", type: "datetime-local", required: true, value: usualEnd,
       }), "By the clock of this device.") : null,
       nameField(),
       field("Why", h("input", {
@@ -363,48 +363,4 @@ function askNow(id, about) {
       ? `${why.charAt(0).toUpperCase()}${why.slice(1)}${until}.` : `${word}: ${why}${until}.`;
     return answer.decision === "send" ? words : { held: words };
   });
-}
-
-// MARK: Who can go instead
-
-/** The list of who can be reached in somebody's stead. */
-function insteadOf(id, title) {
-  list(title, () => ask(pathWith("v1/responders", { instead_of: id, limit: listed })));
-}
-
-// Somebody of the region who is silent stands for it: who is near them is near it.
-function insteadOfRegion(region) {
-  list(["Who can go to ", name(region)], async () => {
-    const silent = await ask(pathWith("v1/responders", { status: "OFFLINE", region, limit: 1 }));
-    const first = silent.responders[0]?.responder_id;
-    return ask(pathWith("v1/responders", first === undefined
-      ? { reachable: "yes", limit: listed } : { instead_of: first, limit: listed }));
-  });
-}
-
-function list(title, load) {
-  let found = null;
-  let failure = null;
-  const shown = openDialog({
-    title,
-    body: (redraw, close) => {
-      if (failure) return h("p", { class: "failed", role: "alert" }, sentence(failure));
-      if (found === null) return h("p", { class: "nothing", role: "status" }, "Asking…");
-      if (found.length === 0) return nothing("Nobody can be reached.");
-      return [
-        h("p", { class: "aside", key: "order" }, "The same region or circle first, then who is on duty, "
-          + "then whose location is the newest."),
-        h("ol", { class: "instead", key: "list" }, found.map((one) => h("li", { key: one.responder_id },
-          h("a", {
-            href: shownPage()?.link(personPath(one.responder_id)), class: "person", onclick: close,
-          }, name(one.responder_id)),
-          h("span", null, one.region ? ["in ", name(one.region)] : null),
-          h("span", null, spoken(one.duty_state ?? "")),
-          h("span", { class: "aside" }, "location ",
-            ago(one.last_location_at, shownPage()?.now() ?? Date.now()))))),
-      ];
-    },
-  });
-  load().then((answer) => { found = answer.responders; }, (error) => { failure = error; })
-    .finally(() => shown.redraw());
 }

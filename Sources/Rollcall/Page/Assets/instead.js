@@ -1,0 +1,52 @@
+// Who can go instead of somebody, or to a region where nobody can be reached.
+
+import { openDialog, sentence } from "./dialog.js";
+import { h } from "./dom.js";
+import { nothing } from "./marks.js";
+import { ask } from "./server.js";
+import { shownPage } from "./session.js";
+import { ago, name, pathWith, personPath, spoken } from "./words.js";
+
+const listed = 20;
+
+/** The list of who can be reached in somebody's stead. */
+export function insteadOf(id, title) {
+  list(title, () => ask(pathWith("v1/responders", { instead_of: id, limit: listed })));
+}
+
+/** The list of who can go to a region: who is near somebody silent there is near it. */
+export function insteadOfRegion(region) {
+  list(["Who can go to ", name(region)], async () => {
+    const silent = await ask(pathWith("v1/responders", { status: "OFFLINE", region, limit: 1 }));
+    const first = silent.responders[0]?.responder_id;
+    return ask(pathWith("v1/responders", first === undefined
+      ? { reachable: "yes", limit: listed } : { instead_of: first, limit: listed }));
+  });
+}
+
+function list(title, load) {
+  let found = null;
+  let failure = null;
+  const shown = openDialog({
+    title,
+    body: (redraw, close) => {
+      if (failure) return h("p", { class: "failed", role: "alert" }, sentence(failure));
+      if (found === null) return h("p", { class: "nothing", role: "status" }, "Asking…");
+      if (found.length === 0) return nothing("Nobody can be reached.");
+      return [
+        h("p", { class: "aside", key: "order" }, "The same region or circle first, then who is on duty, "
+          + "then whose location is the newest."),
+        h("ol", { class: "instead", key: "list" }, found.map((one) => h("li", { key: one.responder_id },
+          h("a", {
+            href: shownPage()?.link(personPath(one.responder_id)), class: "person", onclick: close,
+          }, name(one.responder_id)),
+          h("span", null, one.region ? ["in ", name(one.region)] : null),
+          h("span", null, spoken(one.duty_state ?? "")),
+          h("span", { class: "aside" }, "location ",
+            ago(one.last_location_at, shownPage()?.now() ?? Date.now()))))),
+      ];
+    },
+  });
+  load().then((answer) => { found = answer.responders; }, (error) => { failure = error; })
+    .finally(() => shown.redraw());
+}
