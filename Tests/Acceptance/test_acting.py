@@ -362,7 +362,7 @@ class DoingTests(ActingTestCase):
         self.assertIn("eye, reads only", self.words(page, ".who-is"))
         self.click(page, self.card("harbour"), "Take it")
         page.until(DIALOG, "the way in")
-        self.assertIn("needs the scope act, which the token eye lacks", page.text("dialog"))
+        self.assertIn("the scope act is needed, which the token eye lacks", page.text("dialog"))
         self.assert_accessible(page, "the way in")
         page.type(KEYS["eye"])
         page.press("Enter")

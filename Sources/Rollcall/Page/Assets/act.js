@@ -101,8 +101,12 @@ function button(words, onclick, { key, slot, isMain, isMissing, describes } = {}
     "data-key": key ?? null, "aria-keyshortcuts": key ?? null,
     "aria-label": describes ? `${words}: ${describes}` : null,
     title: isMissing ? "To act, sign in with a token that has the scope act" : null,
-  }, words, isMissing ? h("span", { class: "lock", "aria-hidden": "true" }, " ⚿") : null,
-  key ? h("kbd", { "aria-hidden": "true" }, key) : null);
+  }, words, isMissing ? lock() : null, key ? h("kbd", { "aria-hidden": "true" }, key) : null);
+}
+
+function lock() {
+  return h("svg", { class: "shape", viewBox: "0 0 12 12", "aria-hidden": "true" },
+    h("path", { d: "M2 5.5h8V11H2zM3.8 5.5V3.6a2.2 2.2 0 0 1 4.4 0v1.9", class: "hollow" }));
 }
 
 /** The buttons of an alert, and what came of the last one. */

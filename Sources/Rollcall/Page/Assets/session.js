@@ -168,10 +168,10 @@ export async function needing(scope, purpose, work) {
     work();
     return;
   }
-  const reason = known.proof === "none" ? `${purpose} needs a token with the scope ${scope}.`
+  const reason = known.proof === "none" ? `${purpose}, a token with the scope ${scope} is needed.`
     : known.token !== null && known.proof === "password"
-      ? `${purpose} needs to be signed in: a token that is shown as a password only reads.`
-      : `${purpose} needs the scope ${scope}, which the token ${plain(known.token)} lacks.`;
+      ? `${purpose}, one must be signed in: a token that is shown as a password only reads.`
+      : `${purpose}, the scope ${scope} is needed, which the token ${plain(known.token)} lacks.`;
   openSignIn(reason, () => {
     if (may(scope)) work();
     else needing(scope, purpose, work);
