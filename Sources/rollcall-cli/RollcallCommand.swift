@@ -13,8 +13,9 @@ struct RollcallCommand: ParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckCommand.self, ConfigCommand.self,
             BackupCommand.self, ExportCommand.self, ReplayCommand.self, TuneCommand.self,
-            SimulateCommand.self, ManifestCommand.self, StatusCommand.self, GapsCommand.self,
-            ExplainCommand.self, EventsCommand.self, NudgesCommand.self, SilenceCommand.self,
+            SimulateCommand.self, ManifestCommand.self, StatusCommand.self, PeopleCommand.self,
+            GapsCommand.self, ExplainCommand.self, EventsCommand.self, NudgesCommand.self,
+            SilenceCommand.self,
             AskCommand.self, TakeCommand.self, DrillCommand.self, ClusterCommand.self,
             MapCommand.self,
         ]

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The longest first, so that none is left alone at the end.
 SUITES = (
-    "test_cluster_chaos", "test_members", "test_page", "test_page_states", "test_page_past", "test_nudges", "test_backup", "test_process_faults",
+    "test_cluster_chaos", "test_members", "test_page", "test_page_people", "test_page_states", "test_page_past", "test_nudges", "test_backup", "test_process_faults",
     "test_outgoing", "test_sentence", "test_events", "test_subscriptions", "test_idempotency", "test_members_writes",
     "test_slow_clients", "test_malformed", "test_churn", "test_liveness", "test_demo",
     "test_simulate", "test_alerts_prometheus", "test_offline", "test_systemd", "test_dashboard_panels",
@@ -26,7 +26,7 @@ SUITES = (
     "test_cadence", "test_cluster_orders", "test_clients", "test_client_python", "test_client_swift", "test_integrate", "test_mirror",
     "test_privacy", "test_gaps", "test_regions", "test_status", "test_lists", "test_manifest",
     "test_manifest_members", "test_metrics_formats",
-    "test_alert_rules", "test_http", "test_inputs", "test_phones", "test_standing", "test_people", "test_limits", "test_doors", "test_dashboards",
+    "test_alert_rules", "test_http", "test_inputs", "test_phones", "test_standing", "test_people", "test_responders", "test_limits", "test_doors", "test_dashboards",
     "test_tune", "test_mqtt", "test_readme", "test_history_size", "test_image",
 )
 COUNTS = re.compile(rb"(\d+) s, (\d+) skipped\n(\d+) passed, (\d+) failed\n\Z")

@@ -36,6 +36,7 @@ NO_LIST = {
 }
 # Lists by their commands: where the JSON has the records, and which member is the id.
 LISTS = {
+    ("people",): ("responders", "responder_id"),
     ("gaps",): ("gaps", "responder_id"),
     ("gaps", "--state", "open", "--region", "north"): ("gaps", "responder_id"),
     ("nudges",): ("nudges", "responder_id"),
@@ -207,7 +208,7 @@ class FormTests(ListTestCase):
 
     def moves(self, heading):
         """True for what grows between two answers."""
-        return heading in ("length_seconds", "blind_seconds", "median_seconds", "receivers", "told")
+        return heading in ("length_seconds", "silent_seconds", "blind_seconds", "median_seconds", "receivers", "told")
 
     def refused(self, url, *arguments):
         """What is said of arguments that make no sense; nothing is printed."""
@@ -348,7 +349,7 @@ class TreeTests(ListTestCase):
         path = os.path.join(HERE, "../../Sources/Rollcall/Rollcall.docc/Reference.md")
         with open(path, encoding="utf-8") as file:
             page = file.read()
-        empty = {"gaps": [], "nudges": [], "silences": [], "regions": [], "alerts": [],
+        empty = {"gaps": [], "responders": [], "nudges": [], "silences": [], "regions": [], "alerts": [],
                  "events": [], "next": None, **{k: v for k, v in MEMBERS.items()}}
 
         def answer(target):

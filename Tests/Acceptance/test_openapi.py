@@ -401,6 +401,9 @@ inputs:
         for query in ("?limit=0", "?status=FINE", "?colour=red", "?instead_of=whole&region=north"):
             self.ask(server, "GET", f"/v1/responders{query}", 400)
         self.ask(server, "GET", "/v1/responders?instead_of=whole&limit=3", 200)
+        self.ask(server, "GET", "/v1/responders?sort=-silent_for&q=h&platform=ios,unknown", 200)
+        self.ask(server, "GET", "/v1/differences?status=ONLINE", 200)
+        self.ask(server, "GET", "/v1/differences?colour=red", 400)
         self.ask(server, "GET", "/v1/responders?instead_of=stranger", 404)
         for query in ("", "?step=1m&since=" + rfc3339(now_ms() - 60_000), "?step=1d"):
             self.ask(server, "GET", f"/v1/status/history{query}", 200)

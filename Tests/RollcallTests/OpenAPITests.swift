@@ -104,6 +104,7 @@ import Testing
             "BlindReason": BlindReason.allCases.map(\.word),
             "ClockState": clocks + [ClockJSON.late],
             "DeliveryState": Reach.State.allCases.map(\.word),
+            "DifferenceFact": DifferenceFact.allCases.map(\.word),
             "DutyState": DutyState.allCases.filter { $0 != .none }.map(\.word),
             "GapCause": GapCause.allCases.map(\.word),
             "GapEventState": GapState.allCases.map(\.word),

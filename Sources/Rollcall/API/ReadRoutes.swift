@@ -13,30 +13,43 @@ extension Router {
 
     // MARK: - People
 
-    func listResponders(_ filter: ResponderQuery, _ answer: @escaping Answer) {
-        if let missing = filter.insteadOf {
-            return listReplacements(of: missing, limit: filter.limit, answer)
+    func listResponders(_ query: ResponderQuery, _ call: Route.Call) {
+        let answer = call.answer
+        if let missing = query.insteadOf {
+            return listReplacements(of: missing, limit: query.limit, answer)
         }
-        writer.ask { view in answer(Self.list(filter, view.engine), InputStats()) }
+        guard let order = query.orderInForce else {
+            return writer.ask { view in answer(Self.list(query, view.engine), InputStats()) }
+        }
+        let after = query.after.map { ResponderCursor($0) }
+        if let after, after?.order != order {
+            return answer(
+                .problem(
+                    400, "Bad Request",
+                    detail: "after: the next of an answer in the same order expected"),
+                InputStats())
+        }
+        let listing = ResponderListing(query, order, after: after ?? nil)
+        scans.ask(listing, while: call.isAwaited) { answer($0, InputStats()) }
     }
 
-    private static func list(_ filter: ResponderQuery, _ engine: Engine) -> HTTPResponse {
+    private static func list(_ query: ResponderQuery, _ engine: Engine) -> HTTPResponse {
         var number = 0
-        if let after = filter.after {
+        if let after = query.after {
             guard let last = engine.roster.number(of: after) else {
                 return .problem(400, "Bad Request", detail: "after: nobody has this id")
             }
             number = last + 1
         }
-        let region = filter.region.map { engine.regions.known($0) }
+        var filter = ResponderFilter(query)
+        filter.begin(engine)
         var body: [UInt8] = []
         JSONWriter.raw("{\"responders\":[", to: &body)
         var taken = 0
         let end = min(engine.roster.count, number + lookedAtMax)
-        while number < end, taken < filter.limit {
-            let person = engine.roster[number]
+        while number < end, taken < query.limit {
             defer { number += 1 }
-            guard person.idCount > 0, matches(filter, region, person, engine) else { continue }
+            guard filter.match(number, engine) != nil else { continue }
             if taken > 0 { body.append(UInt8(ascii: ",")) }
             ResponderJSON.append(number, engine, to: &body)
             taken += 1
@@ -52,16 +65,6 @@ extension Router {
         }
         JSONWriter.raw("}\n", to: &body)
         return .json(body)
-    }
-
-    private static func matches(
-        _ filter: ResponderQuery, _ region: UInt32??, _ person: Responder, _ engine: Engine
-    ) -> Bool {
-        if let status = filter.status, !person.isActive || person.status != status { return false }
-        if let duty = filter.duty, person.duty != duty { return false }
-        if let region, person.region != region { return false }
-        if let reachable = filter.reachable, engine.reachable(person) != reachable { return false }
-        return true
     }
 
     func showResponder(
@@ -95,50 +98,6 @@ extension Router {
     ) {
         scrapes.scrape(MetricsNegotiation.format(accept: request.accept)) { response in
             answer(response, InputStats())
-        }
-    }
-}
-
-/// The people whom a list is to hold.
-struct ResponderQuery: Sendable {
-    var status: Status?
-    var reachable: Reachable?
-    var region: [UInt8]?
-    var duty: DutyState?
-    var after: [UInt8]?
-    /// The person who is to be replaced, as they cannot be reached.
-    var insteadOf: [UInt8]?
-    var limit = Router.limitStandard
-
-    static let parameters = Parameters(
-        ResponderQuery(),
-        [
-            .word(
-                "status", "Those expected, of this status.", Status.allCases, \.word,
-                schema: "Status", into: \.status),
-            .word(
-                "reachable", "Who can be reached now.", Reachable.allCases, \.word,
-                schema: "Reachable", into: \.reachable),
-            .text("region", "Of this region.", into: \.region),
-            .word(
-                "duty_state", "Of this duty state.", DutyState.allCases, \.word,
-                schema: "DutyState", into: \.duty),
-            .text(
-                "after", "The `next` of the answer before.", OpenAPI.schema("Name"),
-                into: \.after),
-            .limit(
-                "People in the answer at most.", standard: Router.limitStandard, into: \.limit),
-            .text(
-                "instead_of",
-                """
-                Who can be reached instead of this person: of the same region or a circle of theirs \
-                first, then who is ON_DUTY, then whose location is the newest. Goes with `limit` alone.
-                """, OpenAPI.schema("Name"), into: \.insteadOf),
-        ]
-    ) { (query, names) throws(ParameterError) in
-        if query.insteadOf != nil, names.contains(where: { !["instead_of", "limit"].contains($0) })
-        {
-            throw ParameterError(detail: "instead_of: goes with limit alone")
         }
     }
 }

@@ -37,6 +37,8 @@ final class Route: Sendable {
         let target: Target
         let request: HTTPRequest
         let answer: Router.Answer
+        /// True while somebody waits for the answer.
+        let isAwaited: @Sendable () -> Bool
     }
 
     typealias Handler = @Sendable (Router, Call) -> Void

@@ -107,46 +107,6 @@ extension Route {
         ) { $0.postWake($1.request, $1.answer) },
     ]
 
-    // MARK: - People
-
-    private static let people: [Route] = [
-        Route(
-            .get, .responders, "listResponders", .responders, .read, .answers,
-            "People, by what is known of them",
-            """
-            All filters must hold. `reachable=yes` is what assigns incidents. Go on with `after` = \
-            `next` until it is null; at most \(Router.lookedAtMax) people are looked at for one \
-            answer, so that one may be empty and have a `next`. A parameter that is not known here \
-            is a 400.
-            """,
-            query: ResponderQuery.parameters, answers: [200: "ResponderList"], problems: [404]
-        ) { $0.listResponders($1, $2.answer) },
-        Route(
-            .get, .responder, "getResponder", .responders, .read, .answers, "One person",
-            answers: [200: "Responder"], problems: [404]
-        ) { $0.showResponder($1.target.id, $1.answer) },
-        Route(
-            .delete, .responder, "eraseResponder", .responders, .admin, .writes,
-            "Erases a person",
-            """
-            Out of memory and answers at once, out of the store within \
-            \(Router.erasedWithin.count / 60_000) minutes. Whether anybody had the id is not told. \
-            The id is refused until `POST /v1/responders` names it again.
-            """,
-            shared: [.source], answers: [202: "ErasureAccepted"], problems: [404, 422]
-        ) { $0.erase($1.target.id, $1.request, $1.answer) },
-        Route(
-            .get, .erasure, "getErasure", .erasures, .read, .answers, "How far an erasure is",
-            answers: [200: "Erasure"], problems: [404]
-        ) { $0.showErasure($1.target.number, $1.answer) },
-        Route(
-            .get, .nudge, "getNudge", .responders, .read, .answers,
-            "Would this person be nudged now?",
-            "If not, why not, with every reason that holds, and when at the earliest.",
-            query: NoQuery.parameters, answers: [200: "NudgeAnswer"], problems: [404]
-        ) { $0.showNudge($2.target.id, $2.answer) },
-    ]
-
     // MARK: - History
 
     private static let history: [Route] = [

@@ -15,6 +15,7 @@ package final class Router: Sendable {
     let reloader: Reloader
     let scrapes: ScrapeCache
     let history: HistoryService
+    let scans: PeopleScans
     let copies: StoreCopy
     let events: EventReaders
     let erasedIDs: ErasedIDs
@@ -43,6 +44,7 @@ package final class Router: Sendable {
         self.reloader = reloader
         scrapes = ScrapeCache(writer: writer, edge: edge, listener: listener)
         history = HistoryService(writer: writer, limits: historyLimits)
+        scans = PeopleScans(writer: writer)
         copies = StoreCopy(storePath: writer.storePath)
         self.erasedIDs = erasedIDs
         events = EventReaders(
@@ -143,7 +145,9 @@ package final class Router: Sendable {
         if passOn(route, request, answer) { return }
         if let refusal = refusalUntilCaughtUp(route) { return answer(refusal, InputStats()) }
         holding(route, request, answer) { request in
-            route.handle(router, Route.Call(target: target, request: request, answer: answer))
+            route.handle(
+                router,
+                Route.Call(target: target, request: request, answer: answer) { reply.isOpen })
         }
     }
 

@@ -28,6 +28,12 @@ enum ResponderJSON {
             engine.isConfirmed(person) ? ",\"confirmed\":true" : ",\"confirmed\":false", to: &body)
         word("reachable", engine.reachable(person).word, to: &body)
         time("last_contact_at", person.lastContactAt, to: &body)
+        if let since = engine.quietSince(person) {
+            GapJSON.seconds("silent_seconds", engine.clock.observedNow - since, to: &body)
+        }
+        if let suspicion = engine.suspicion(of: number) {
+            word("suspected", suspicion.cause.word, to: &body)
+        }
         if let until = engine.policy.promisedUntil(person) {
             time("promised_until", until, to: &body)
         }

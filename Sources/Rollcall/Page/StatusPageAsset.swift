@@ -10,14 +10,17 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     case band = "band.js"
     case chat = "chat.js"
     case dialog = "dialog.js"
+    case differ = "differ.js"
     case dom = "dom.js"
     case enter = "enter.js"
     case feeds = "feeds.js"
+    case filters = "filters.js"
     case fleet = "fleet.js"
     case frame = "frame.js"
     case keys = "keys.js"
     case live = "live.js"
     case instead = "instead.js"
+    case list = "list.css"
     case main = "main.js"
     case marks = "marks.js"
     case now = "now.css"
@@ -47,14 +50,17 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         case .band: PackageResources.band_js
         case .chat: PackageResources.chat_js
         case .dialog: PackageResources.dialog_js
+        case .differ: PackageResources.differ_js
         case .dom: PackageResources.dom_js
         case .enter: PackageResources.enter_js
         case .feeds: PackageResources.feeds_js
+        case .filters: PackageResources.filters_js
         case .fleet: PackageResources.fleet_js
         case .frame: PackageResources.frame_js
         case .keys: PackageResources.keys_js
         case .live: PackageResources.live_js
         case .instead: PackageResources.instead_js
+        case .list: PackageResources.list_css
         case .main: PackageResources.main_js
         case .marks: PackageResources.marks_js
         case .now: PackageResources.now_css

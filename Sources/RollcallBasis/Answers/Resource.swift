@@ -12,6 +12,7 @@ package enum Resource: String, CaseIterable, Sendable {
     case responder = "/v1/responders/{id}"
     case timeline = "/v1/responders/{id}/timeline"
     case nudge = "/v1/responders/{id}/nudge"
+    case differences = "/v1/differences"
     case events = "/v1/events"
     case gaps = "/v1/gaps"
     case dark = "/v1/dark"

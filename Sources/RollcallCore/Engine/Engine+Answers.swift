@@ -38,6 +38,12 @@ extension Engine {
         }
     }
 
+    /// Returns the instant from which on somebody who is expected is silent: their last contact, or when
+    /// they became expected if that was later; nil of all others (V12).
+    package func quietSince(_ person: Responder) -> ObservedTime? {
+        person.isActive ? max(person.lastContact, person.activeSince) : nil
+    }
+
     /// Returns what is known of the phone of a person by number; nil if there is nobody, or they were
     /// erased (P6).
     package func phone(of number: Int) -> GapFacts? {

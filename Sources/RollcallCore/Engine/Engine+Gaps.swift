@@ -15,6 +15,14 @@ extension Engine {
         return (gap.report, outlook)
     }
 
+    /// Returns what is suspected of the open gap of person `number`, and when it opened; nil without one
+    /// that counts.
+    package func suspicion(of number: Int) -> (cause: GapCause, openedAt: Timestamp)? {
+        guard roster[number].hasGap, let gap = gaps[number], gap.isCounted, gap.due == nil
+        else { return nil }
+        return (gap.report.suspected, gap.report.openedAt)
+    }
+
     /// The instant at which the feed is to be suspected if no batch comes (B3).
     var nextStall: RunningTime {
         sight.feed.sources.isEmpty ? gaps.nextStall(policy) : .distantFuture

@@ -110,7 +110,7 @@ package struct Responder: Sendable {
     }
 
     /// The numbers of all names of the phone, each of which is in use once for it.
-    var phoneNames: InlineArray<4, UInt16> { [osVersion, appVersion, manufacturer, model] }
+    package var phoneNames: InlineArray<4, UInt16> { [osVersion, appVersion, manufacturer, model] }
 
     /// True if some contact ever was.
     package var wasHeard: Bool { lastContact > .distantPast }

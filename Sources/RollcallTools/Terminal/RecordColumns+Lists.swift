@@ -13,6 +13,19 @@ extension RecordColumns {
             Column("last_contact_at", at: "evidence", "last_contact_at"), "text",
         ], id: "responder_id")
 
+    /// People, with what their phones said last.
+    static let people = RecordColumns(
+        [
+            "responder_id", "status", "not_expected", "since", "confirmed", "reachable",
+            "last_contact_at", "silent_seconds", "suspected", "last_location_at", "duty_state",
+            "region", "circles", "sharing", "platform", "manufacturer", "model", "os_version",
+            "app_version", "battery_level",
+        ]
+            + [
+                "permission_status", "location_services", "power_mode", "app_state",
+                "network_type", "queue_depth",
+            ].map { Column($0, at: "telemetry", $0) }, id: "responder_id")
+
     /// The nudge ledger.
     static let nudges = RecordColumns(
         [

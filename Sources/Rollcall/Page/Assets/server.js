@@ -22,6 +22,7 @@ const lists = {
   "v1/gaps": "gaps", "v1/regions": "regions", "v1/regions/history": "regions", "v1/responders": "responders",
   "v1/alerts": "alerts", "v1/alerts/history": "incidents", "v1/silences": "silences",
   "v1/nudges": "nudges", "v1/inputs": "inputs",
+  "v1/differences": "differences",
 };
 
 /** Whether an answer to a question is shaped as Rollcall's are. */
