@@ -19,7 +19,7 @@ liveness:
 limits: {items: 10000}
 """
 REGIONS = ["north", "east", "old-town", "harbour", "a,b", "North", "ärea"]
-PHONES = [("Huawei", "P30"), ("Samsung", "Galaxy A54"), ("Apple", "iPhone 14"), ("Xiaomi", "13, lite")]
+PHONES = [("Huawei", "Mate"), ("Samsung", "Galaxy Note"), ("Apple", "iPhone 14"), ("Xiaomi", "13, lite")]
 NETWORKS = ["wifi", "cellular", "none", None]
 POWERS = ["normal", "low_power", None]
 COUNT = 3000
@@ -211,9 +211,9 @@ class FilterTests(LedgerTestCase):
             "region=a,b": lambda one: one["region"] == "a,b",
             "region=north,ärea": lambda one: one["region"] in ("north", "ärea"),
             "region=nor*": lambda one: one["region"].lower() == "north",
-            "model=P30": lambda one: one.get("model") == "P30",
+            "model=Mate": lambda one: one.get("model") == "Mate",
             "model=13, lite": lambda one: one.get("model") == "13, lite",
-            "model=p*,iPhone 14": lambda one: one.get("model") in ("P30", "iPhone 14"),
+            "model=mat*,iPhone 14": lambda one: one.get("model") in ("Mate", "iPhone 14"),
             "model=": lambda one: "model" not in one,
             "manufacturer=Huawei,Xiaomi": lambda one: one.get("manufacturer") in ("Huawei", "Xiaomi"),
             "app_version=4.1*": lambda one: one["app_version"] in ("4.1.0", "4.10.0"),
@@ -234,9 +234,9 @@ class FilterTests(LedgerTestCase):
             "battery=20-50,50-100": battery(0.2, 1),
             "battery=unknown": lambda one: one["battery_level"] is None,
             "sharing=paused": lambda one: False,
-            "region=harbour&model=P30&power_mode=low_power&status=ONLINE": lambda one: (
+            "region=harbour&model=Mate&power_mode=low_power&status=ONLINE": lambda one: (
                 one["region"], one.get("model"), one["telemetry"]["power_mode"],
-                one["duty_state"]) == ("harbour", "P30", "low_power", "ON_DUTY"),
+                one["duty_state"]) == ("harbour", "Mate", "low_power", "ON_DUTY"),
             "q=R-0": lambda one: True, "q=-0012": lambda one: "-0012" in one["responder_id"],
             "q=99&region=north": lambda one: "99" in one["responder_id"] and one["region"] == "north",
             "q=nobody": lambda one: False,
@@ -301,7 +301,7 @@ class DifferenceTests(LedgerTestCase):
         self.assertEqual((answer["chosen"], answer["rest"]), (len(harbour), len(rest)))
         found = answer["differences"]
         self.assertEqual([one["fact"] for one in found][:2], ["model", "manufacturer"])
-        self.assertEqual([one["value"] for one in found][:2], ["P30", "Huawei"])
+        self.assertEqual([one["value"] for one in found][:2], ["Mate", "Huawei"])
         self.assertNotIn("region", [one["fact"] for one in found])
         for one in found:
             known = lambda people: [self.fact(p, one["fact"]) for p in people
@@ -316,11 +316,11 @@ class DifferenceTests(LedgerTestCase):
         self.assertEqual(shares, sorted(shares, reverse=True))
 
     def test_of_those_with_the_model_the_region_is_different(self):
-        found = self.differences(model="P30", limit=1)["differences"]
+        found = self.differences(model="Mate", limit=1)["differences"]
         self.assertEqual([(one["fact"], one["value"]) for one in found], [("region", "harbour")])
 
     def test_small_numbers_and_chance_say_nothing(self):
-        few = self.differences(q="r-00001", model="P30,Galaxy A54,iPhone 14")
+        few = self.differences(q="r-00001", model="Mate,Galaxy Note,iPhone 14")
         self.assertLessEqual(few["chosen"], 1)
         self.assertEqual(few["differences"], [])
         # Whose number ends alike, which nothing depends on.

@@ -65,7 +65,13 @@ struct CurveBenchmark {
 
     private func people() throws(BenchmarkError) -> Curve? {
         let memory = CurveLine("memory, bytes a person", "bytes_per_person", decimals: 0)
-        guard var curve = curve("people", "people", Self.everywhere + [memory]) else { return nil }
+        let sorted = [
+            CurveLine("a sorted page of 100, ms", "sorted_page_ms", isByPiece: true),
+            CurveLine("the longest wait of others meanwhile, ms", "sorted_page_beside_ms"),
+        ]
+        guard var curve = curve("people", "people", Self.everywhere + [memory] + sorted) else {
+            return nil
+        }
         let server = try start()
         defer { removeStore() }
         usleep(1_000_000)
@@ -79,7 +85,8 @@ struct CurveBenchmark {
             let costs = try measure(server, 0..<value, round: &round)
             // Those who come next begin with the round that the others sent last.
             round -= 1
-            note(&curve, value, costs + [memory])
+            let pages = try SortedPages(server, questions: scale.questions)
+            note(&curve, value, costs + [memory, pages.page, pages.beside])
         }
         server.crash()
         return curve

@@ -8,15 +8,17 @@ import Testing
 /// What is different about some people. Source: V13.
 @Suite struct DifferenceTableTests {
     private static func least(_ count: Int, _ of: Int, _ rest: Int, _ restOf: Int) -> Double? {
-        ShareDifference(count: count, of: of, rest: rest, restOf: restOf).least
+        ShareDifference(count: count, of: of, rest: rest, restOf: restOf).least()
     }
 
     @Test func `what is more common counts by what is sure of it`() throws {
-        // Newcombe's example II b of 1998, 56 of 70 against 48 of 80, has 0.0524 at 1.96 deviations;
-        // at three of them nothing is sure of it.
-        #expect(Self.least(56, 70, 48, 80) == nil)
+        // Newcombe's own example of 1998 has 0.0524 at 1.96 deviations; at three of them nothing is
+        // sure of it.
+        let example = ShareDifference(count: 56, of: 70, rest: 48, restOf: 80)
+        #expect(abs((example.least(deviations: 1.96) ?? 0) - 0.0524) < 0.0001)
+        #expect(example.least() == nil)
         let many = try #require(Self.least(41, 52, 120, 9948))
-        #expect(abs(many - 0.5787) < 0.001, "\(many)")
+        #expect(abs(many - 0.5713) < 0.0001, "\(many)")
         // The same shares of ten times as many are surer.
         let more = try #require(Self.least(410, 520, 1200, 99_480))
         #expect(more > many && more < 410.0 / 520 - 1200.0 / 99_480)
@@ -35,14 +37,14 @@ import Testing
         #expect(Self.least(0, 0, 5, 5) == nil)
     }
 
-    /// A fleet of `count`: every fifth is in the harbour, and has model P30 there.
+    /// A fleet of `count`: every fifth is in the harbour, and has model Mate there.
     private static func engine(_ count: Int) throws -> Engine {
         var engine = Engine()
         let items = (0..<count).map { number in
             let isThere = number % 5 == 0
             return """
                 {"responder_id":"r\(number)","duty_state":"ON_DUTY","app_version":"v\(number)",\
-                "region":"\(isThere ? "harbour" : "north")","model":"\(isThere ? "P30" : "A54")",\
+                "region":"\(isThere ? "harbour" : "north")","model":"\(isThere ? "Mate" : "Note")",\
                 "updates":[]}
                 """
         }
@@ -81,7 +83,7 @@ import Testing
         #expect(table["chosen"]?.whole == 200 && table["rest"]?.whole == 800)
         let found = table["differences"]?.elements ?? []
         #expect(found.map { $0["fact"]?.text } == ["model"])
-        #expect(found.first?["value"]?.text == "P30")
+        #expect(found.first?["value"]?.text == "Mate")
         #expect(found.first?["in"]?.whole == 200 && found.first?["of"]?.whole == 200)
         #expect(found.first?["rest"]?.whole == 0 && found.first?["rest_of"]?.whole == 800)
         #expect(table["truncated"]?.isTrue == false)
@@ -89,7 +91,7 @@ import Testing
 
     @Test func `what follows from a filter is left out`() throws {
         var engine = try Self.engine(300)
-        let table = try Self.table([("model", "P30")], &engine)
+        let table = try Self.table([("model", "Mate")], &engine)
         let facts = (table["differences"]?.elements ?? []).compactMap { $0["fact"]?.text }
         #expect(facts == ["region"])
         let everybody = try Self.table([], &engine)

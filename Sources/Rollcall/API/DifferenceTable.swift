@@ -38,7 +38,7 @@ struct DifferenceTable: PeopleScan {
     }
 
     /// The counts of one fact.
-    private struct Tally: Sendable {
+    private struct FactCounts: Sendable {
         let fact: DifferenceFact
         /// Of those of whom it is known.
         var all = Pair()
@@ -57,7 +57,7 @@ struct DifferenceTable: PeopleScan {
 
     private var filter: ResponderFilter
     private let limit: Int
-    private var tallies: [Tally]
+    private var counts: [FactCounts]
     private var all = Pair()
     private var namesMet = 0
     private var isTruncated = false
@@ -66,7 +66,7 @@ struct DifferenceTable: PeopleScan {
     init(_ query: ResponderQuery) {
         filter = ResponderFilter(query)
         limit = query.limit
-        tallies = DifferenceFact.allCases.filter { !query.asksFor($0) }.map { Tally($0) }
+        counts = DifferenceFact.allCases.filter { !query.asksFor($0) }.map { FactCounts($0) }
     }
 
     // MARK: - Counting
@@ -83,41 +83,41 @@ struct DifferenceTable: PeopleScan {
         guard person.idCount > 0, person.isActive else { return }
         let isChosen = filter.match(number, engine) != nil
         all.add(isChosen)
-        for place in tallies.indices {
-            let value = tallies[place].fact.value(of: person)
+        for place in counts.indices {
+            let value = counts[place].fact.value(of: person)
             guard value > 0 else { continue }
-            tallies[place].all.add(isChosen)
-            if !tallies[place].words.isEmpty {
-                tallies[place].words[value].add(isChosen)
+            counts[place].all.add(isChosen)
+            if !counts[place].words.isEmpty {
+                counts[place].words[value].add(isChosen)
             } else {
-                let known = tallies[place].numbered.count
-                tallies[place].numbered[UInt32(value), default: Pair()].add(isChosen)
-                namesMet += tallies[place].numbered.count - known
+                let known = counts[place].numbered.count
+                counts[place].numbered[UInt32(value), default: Pair()].add(isChosen)
+                namesMet += counts[place].numbered.count - known
             }
         }
     }
 
     mutating func end(_ engine: Engine) {
-        for place in tallies.indices where tallies[place].words.isEmpty {
-            let names = tallies[place].fact == .region ? engine.regions : engine.versions
-            for (number, pair) in tallies[place].numbered {
+        for place in counts.indices where counts[place].words.isEmpty {
+            let names = counts[place].fact == .region ? engine.regions : engine.versions
+            for (number, pair) in counts[place].numbered {
                 let name = names[number]
-                let isKnown = tallies[place].names[name] != nil
-                guard isKnown || tallies[place].names.count < Self.namesMax else {
+                let isKnown = counts[place].names[name] != nil
+                guard isKnown || counts[place].names.count < Self.namesMax else {
                     isTruncated = true
                     continue
                 }
-                tallies[place].names[name, default: Pair()].chosen += pair.chosen
-                tallies[place].names[name, default: Pair()].rest += pair.rest
+                counts[place].names[name, default: Pair()].chosen += pair.chosen
+                counts[place].names[name, default: Pair()].rest += pair.rest
             }
-            tallies[place].numbered.removeAll(keepingCapacity: true)
+            counts[place].numbered.removeAll(keepingCapacity: true)
         }
     }
 
     // MARK: - The answer
 
     mutating func answer(_ engine: Engine) -> HTTPResponse {
-        let found = Self.inOrder(tallies.flatMap { Self.rows($0) }).prefix(limit)
+        let found = Self.inOrder(counts.flatMap { Self.rows($0) }).prefix(limit)
         var body: [UInt8] = []
         JSONWriter.raw("{\"chosen\":", to: &body)
         JSONWriter.integer(Int64(all.chosen), to: &body)
@@ -135,18 +135,19 @@ struct DifferenceTable: PeopleScan {
     }
 
     /// Returns what is different by one fact, the most telling first.
-    private static func rows(_ tally: Tally) -> ArraySlice<Row> {
+    private static func rows(_ counted: FactCounts) -> ArraySlice<Row> {
         var rows: [Row] = []
         func take(_ value: [UInt8], _ pair: Pair) {
             let share = ShareDifference(
-                count: pair.chosen, of: tally.all.chosen, rest: pair.rest, restOf: tally.all.rest)
-            guard let least = share.least else { return }
-            rows.append(Row(fact: tally.fact, value: value, share: share, least: least))
+                count: pair.chosen, of: counted.all.chosen, rest: pair.rest,
+                restOf: counted.all.rest)
+            guard let least = share.least() else { return }
+            rows.append(Row(fact: counted.fact, value: value, share: share, least: least))
         }
-        for (word, pair) in zip(tally.fact.words ?? [], tally.words) {
+        for (word, pair) in zip(counted.fact.words ?? [], counted.words) {
             take(Array("\(word)".utf8), pair)
         }
-        for (name, pair) in tally.names { take(name, pair) }
+        for (name, pair) in counted.names { take(name, pair) }
         return inOrder(rows).prefix(valuesShown)
     }
 

@@ -21,7 +21,7 @@ enum ResponderSort: UInt8, CaseIterable, Sendable {
     case services = 16
     case power = 17
     case appState = 18
-    /// Whose id begins with what was searched for, then who has it elsewhere.
+    /// Those come first whose id begins with what was searched for.
     case relevance = 19
 
     /// The word in a query.

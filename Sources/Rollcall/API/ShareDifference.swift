@@ -9,7 +9,7 @@ struct ShareDifference: Sendable {
 
     /// The deviations that chance is given: one of a thousand comparisons goes beyond them, and a table
     /// compares hundreds.
-    private static let deviations = 3.0
+    static let deviations = 3.0
     /// The chosen who must have it at least: what is true of two is a story, not a difference.
     static let countMin = 3
 
@@ -20,17 +20,19 @@ struct ShareDifference: Sendable {
     /// neither 0 of many nor 3 of 3 breaks it. A quotient of shares would name what is rare.
     /// Source: Newcombe, "Interval estimation for the difference between independent proportions"
     /// (1998), method 10.
-    var least: Double? {
+    func least(deviations: Double = ShareDifference.deviations) -> Double? {
         guard count >= Self.countMin, restOf > 0 else { return nil }
         let (share, restShare) = (Double(count) / Double(of), Double(rest) / Double(restOf))
-        let below = share - Self.interval(count, of).low
-        let above = Self.interval(rest, restOf).high - restShare
+        let below = share - Self.interval(count, of, deviations).low
+        let above = Self.interval(rest, restOf, deviations).high - restShare
         let least = share - restShare - (below * below + above * above).squareRoot()
         return least > 0 ? least : nil
     }
 
     /// Wilson's interval of a share.
-    private static func interval(_ count: Int, _ of: Int) -> (low: Double, high: Double) {
+    private static func interval(
+        _ count: Int, _ of: Int, _ deviations: Double
+    ) -> (low: Double, high: Double) {
         let (number, square) = (Double(of), deviations * deviations)
         let share = Double(count) / number
         let middle = share + square / (2 * number)

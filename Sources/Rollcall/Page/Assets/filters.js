@@ -149,7 +149,7 @@ function distance(a, b) {
 
 // MARK: The field
 
-const suggestionsMax = 8;
+const suggestionsMax = 12;
 
 /** The field with its suggestions; `names` are values that are known by their keys. */
 export function filterField({ memory, route, go, redraw }, names) {
@@ -159,10 +159,11 @@ export function filterField({ memory, route, go, redraw }, names) {
   const close = () => { box.items = []; box.at = -1; };
   const submit = (event) => {
     event.preventDefault();
-    const { filters: wanted, fault } = read(event.target.elements.filter.value);
-    box.fault = fault;
+    const { filters: wanted, fault: wrong } = read(event.target.elements.filter.value);
+    box.fault = wrong;
+    box.faultAt = route.href;
     close();
-    if (fault) return redraw();
+    if (wrong) return redraw();
     go(pathOf("people", { ...rest, ...wanted }));
   };
   const suggest = (input) => {
@@ -198,6 +199,8 @@ export function filterField({ memory, route, go, redraw }, names) {
     return redraw();
   };
   const isOpen = box.items.length > 0;
+  // What was wrong with it is forgotten with the address.
+  const fault = box.faultAt === route.href ? box.fault : null;
   return h("form", { class: "typed", role: "search", "aria-label": "Filter people", onsubmit: submit },
     h("label", null, h("span", null, "Filter"),
       h("input", {
@@ -206,17 +209,14 @@ export function filterField({ memory, route, go, redraw }, names) {
         role: "combobox", "aria-expanded": isOpen ? "true" : "false", "aria-controls": "suggested",
         "aria-autocomplete": "list",
         "aria-activedescendant": box.at >= 0 ? `suggested-${box.at}` : null,
-        "aria-describedby": box.fault ? "typed-fault" : null,
-        "aria-invalid": box.fault ? "true" : null,
+        "aria-describedby": fault ? "typed-fault" : null,
+        "aria-invalid": fault ? "true" : null,
         oninput: (event) => { box.fault = null; suggest(event.target); }, onkeydown: key,
         onblur: () => { if (box.items.length) { close(); redraw(); } },
       })),
     h("button", { type: "submit" }, "Filter"),
     Object.keys(filters).length ? h("button", {
-      type: "button", class: "plain-button", onclick: () => {
-        box.fault = null;
-        go(pathOf("people", rest));
-      },
+      type: "button", class: "plain-button", onclick: () => go(pathOf("people", rest)),
     }, "Show everybody") : null,
     h("ul", {
       id: "suggested", role: "listbox", "aria-label": "Suggestions", class: isOpen ? "open" : "",
@@ -229,7 +229,7 @@ export function filterField({ memory, route, go, redraw }, names) {
         take(item, event.target.closest("form").elements.filter);
       },
     }, plain(item.text.trim())))),
-    box.fault ? h("p", { id: "typed-fault", class: "warned", role: "alert" }, box.fault) : null);
+    fault ? h("p", { id: "typed-fault", class: "warned", role: "alert" }, fault) : null);
 }
 
 // What the last word of a text may become.
