@@ -13,12 +13,13 @@ struct RollcallCommand: ParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckCommand.self, ConfigCommand.self,
             BackupCommand.self, ExportCommand.self, ReplayCommand.self, TuneCommand.self,
-            SimulateCommand.self, ManifestCommand.self, StatusCommand.self, PeopleCommand.self,
-            GapsCommand.self, ExplainCommand.self, EventsCommand.self, NudgesCommand.self,
-            SilenceCommand.self,
-            AskCommand.self, TakeCommand.self, DrillCommand.self, ClusterCommand.self,
-            MapCommand.self,
-        ]
+            SimulateCommand.self, ManifestCommand.self, NowCommand.self, StatusCommand.self,
+            WatchCommand.self, PeopleCommand.self, GapsCommand.self, ExplainCommand.self,
+            EventsCommand.self,
+            NudgesCommand.self, SilenceCommand.self, AskCommand.self, TakeCommand.self,
+            DrillCommand.self, ClusterCommand.self, MapCommand.self,
+        ],
+        defaultSubcommand: NowCommand.self
     )
 }
 
@@ -40,7 +41,12 @@ func orExit<Value>(_ body: () throws -> Value) throws -> Value {
 /// Says on standard error what is wrong. It may quote a file or an argument, which a terminal must
 /// not obey.
 func complain(_ text: String) {
-    _ = Array("rollcall: \(ConsoleText.safeLines(text))\n".utf8).withUnsafeBytes {
+    advise("rollcall: \(ConsoleText.safeLines(text))")
+}
+
+/// Writes lines that are safe for a terminal on standard error.
+func advise(_ text: String) {
+    _ = Array("\(text)\n".utf8).withUnsafeBytes {
         write(STDERR_FILENO, $0.baseAddress, $0.count)
     }
 }

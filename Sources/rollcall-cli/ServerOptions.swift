@@ -54,24 +54,28 @@ struct ServerOptions: ParsableArguments {
     func ask(
         _ answer: (ServerQuestions, ConsoleStyle, Timestamp) throws(QuestionError) -> String?
     ) throws {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        let milliseconds = Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-        let lack: String?
+        var lack: String?
+        try reach { (address, now) throws(QuestionError) in
+            lack = try answer(
+                try ServerQuestions(address), .ofStandardOutput(isLocal: local), now)
+        }
+        guard let lack else { return }
+        complain(lack)
+        throw ExitCode(1)
+    }
+
+    /// Does `work` with the server's address and the wall's time; says what went wrong.
+    /// - Throws: `ExitCode` as `print` does.
+    func reach(_ work: (ServerAddress, Timestamp) throws(QuestionError) -> Void) throws {
         do throws(QuestionError) {
             let address = try ServerAddress(
                 url: server, tokenPath: tokenFile, environment: SettingsSource.environment)
-            lack = try answer(
-                try ServerQuestions(address), .ofStandardOutput(isLocal: local),
-                Timestamp(milliseconds: milliseconds))
+            try work(address, ClockReading.now().wall)
         } catch {
             // Who read has gone, and wants no word of it.
             if error != .notPrinted(EPIPE) { complain("\(error)") }
             throw ExitCode(error.exitCode)
         }
-        guard let lack else { return }
-        complain(lack)
-        throw ExitCode(1)
     }
 }
 

@@ -363,10 +363,11 @@ class Rollcall:
 
 def plain_environment():
     """The environment without settings of the product's own, which variables can carry, and
-    without a service manager that the tests themselves may run under."""
+    without a service manager or a terminal's wishes that the tests themselves may run under."""
     return {
         name: value for name, value in os.environ.items()
-        if not name.startswith(("ROLLCALL_", "NOTIFY_", "WATCHDOG_"))
+        if not name.startswith(("ROLLCALL_", "NOTIFY_", "WATCHDOG_", "CLICOLOR"))
+        and name not in ("COLUMNS", "LINES", "NO_COLOR")
         and not name.lower().endswith("_proxy")
     }
 

@@ -36,7 +36,7 @@ package final class WakeSignal: Sendable {
 
     /// Waits until it is raised, a socket has what is asked for, or `milliseconds` are over. `socket` is
     /// negative for none.
-    func wait(for events: Int32, of socket: Int32, milliseconds: Int64) {
+    package func wait(for events: Int32, of socket: Int32, milliseconds: Int64) {
         var polled = [
             pollfd(fd: readable, events: Int16(POLLIN), revents: 0),
             pollfd(fd: socket, events: Int16(truncatingIfNeeded: events), revents: 0),

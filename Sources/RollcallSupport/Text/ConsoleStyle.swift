@@ -22,22 +22,39 @@ package struct ConsoleStyle: Sendable {
     /// Plain, for 80 columns, in UTC.
     package init() {}
 
-    /// Returns the style that standard output asks for. `NO_COLOR` set to anything but nothing
-    /// means no colours (no-color.org).
+    /// Returns the style that standard output asks for.
     package static func ofStandardOutput(isLocal: Bool) -> ConsoleStyle {
-        var style = ConsoleStyle()
-        style.isLocal = isLocal
-        guard isatty(STDOUT_FILENO) == 1 else { return style }
+        func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        return ConsoleStyle(
+            size: isTerminal ? Self.size(of: STDOUT_FILENO)?.columns : nil, isTerminal: isTerminal,
+            isLocal: isLocal, variable)
+    }
+
+    /// The style for a terminal of so many columns, nil if it does not say, or for what is none. A width in
+    /// `COLUMNS` is what somebody wants, and wins. `NO_COLOR` set to anything but nothing means no
+    /// colours (no-color.org); so does `CLICOLOR` of 0, and `CLICOLOR_FORCE` of anything else colours
+    /// what is no terminal too (bixense.com/clicolors).
+    package init(
+        size: Int?, isTerminal: Bool, isLocal: Bool = false, _ variable: (String) -> String?
+    ) {
+        let wanted = variable("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+        if let width = wanted ?? size { columns = min(max(Self.columnsMin, width), 10_000) }
+        self.isLocal = isLocal
+        self.isTerminal = isTerminal
+        isCut = isTerminal
+        let isPlain = !(variable("NO_COLOR") ?? "").isEmpty
+        let isDumb = variable("TERM").map { $0 == "dumb" || $0.isEmpty } ?? true
+        let isForced = variable("CLICOLOR_FORCE").map { !$0.isEmpty && $0 != "0" } ?? false
+        let isUsual = isTerminal && !isDumb && variable("CLICOLOR") != "0"
+        isColoured = !isPlain && (isForced || isUsual)
+    }
+
+    /// Returns the columns and rows of the terminal behind a descriptor; nil if it does not say.
+    package static func size(of descriptor: CInt) -> (columns: Int, rows: Int)? {
         var size = winsize()
-        if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 {
-            if size.ws_col > 0 { style.columns = max(columnsMin, Int(size.ws_col)) }
-        }
-        style.isTerminal = true
-        style.isCut = true
-        let isPlain = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
-        let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? true
-        style.isColoured = !isPlain && !isDumb
-        return style
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
     }
 
     /// Returns a heading as a coloured terminal shows it; elsewhere the text.

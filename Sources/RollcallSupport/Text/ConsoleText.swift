@@ -37,6 +37,8 @@ package enum ConsoleText {
 
     private static func columns(_ character: Character) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }
+        // U+FE0F asks for the picture of what may be a text, as of a heart: two columns.
+        if character.unicodeScalars.contains("\u{FE0F}") { return 2 }
         if first.value < 0x300 { return 1 }
         if first.properties.isEmojiPresentation { return 2 }
         switch first.properties.generalCategory {
@@ -68,6 +70,15 @@ package enum ConsoleText {
             cut.append(character)
         }
         return fitted(cut + "…", width)
+    }
+
+    /// `text` as it is, or cut with an ellipsis if it takes more than so many columns.
+    package static func cut(_ text: String, _ width: Int) -> String {
+        guard columns(text) > width else { return text }
+        guard width > 1 else { return width == 1 ? "…" : "" }
+        var cut = fitted(text, width)
+        while cut.last == " " { cut.removeLast() }
+        return cut
     }
 
     /// `text` in lines of so many columns at most, broken at blanks. A word that is longer than a

@@ -14,6 +14,8 @@ package final class ServerQuestions {
 
     private let address: ServerAddress
     private let caller: HTTPCaller
+    /// The time after which a question is given up.
+    var patience = Milliseconds.seconds(30)
 
     /// Questions to the server at `address`. Throws `QuestionError` without libcurl.
     package init(_ address: ServerAddress) throws(QuestionError) {
@@ -37,7 +39,7 @@ package final class ServerQuestions {
         let target = path + (arguments.isEmpty ? "" : "?\(arguments)")
         let answer = try call(.get, target)
         guard answer.status == 200 else { throw refusal(answer, path, .read) }
-        return try read(answer.body)
+        return try read(answer)
     }
 
     /// Returns the answer to a request with or without a body, and its status.
@@ -49,7 +51,7 @@ package final class ServerQuestions {
         guard (200...299).contains(answer.status) else {
             throw refusal(answer, path, method == .get ? .read : .act)
         }
-        return (answer.status, try read(answer.body))
+        return (answer.status, try read(answer))
     }
 
     private func call(
@@ -59,7 +61,7 @@ package final class ServerQuestions {
         // A drill that was asked for twice pages twice.
         call.mayBeSentTwice = method == .get
         body?.append(to: &call.body)
-        call.timeout = .seconds(30)
+        call.timeout = patience
         call.answerBytesMax = Self.answerBytesMax
         call.headers = [("Accept", "application/json")]
         if body != nil { call.headers.append(("Content-Type", "application/json")) }
@@ -74,11 +76,12 @@ package final class ServerQuestions {
         }
     }
 
-    private func read(_ body: [UInt8]) throws(QuestionError) -> JSONTree {
+    private func read(_ answer: HTTPCallAnswer) throws(QuestionError) -> JSONTree {
         let tree: JSONTree
         do throws(JSONError) {
-            tree = try JSONTree(reading: body)
+            tree = try JSONTree(reading: answer.body)
         } catch {
+            guard Self.isJSON(answer) else { throw notRollcall(answer) }
             throw .strange(
                 server: server, "\(error.message) at byte \(error.offset) of its answer")
         }
@@ -99,12 +102,33 @@ package final class ServerQuestions {
         _ answer: HTTPCallAnswer, _ path: String, _ scope: Access.Scope
     ) -> QuestionError {
         let problem = try? JSONTree(reading: answer.body)
-        let detail = problem?["detail"]?.shown ?? ""
-        if answer.status == 404, !Self.missing.contains(where: { detail.contains($0) }) {
-            return .tooOld(server: server, path: path)
+        // A proxy in front answers with pages of its own; a redirect needs no body.
+        if problem == nil, !Self.isJSON(answer), !(300..<400).contains(answer.status) {
+            return notRollcall(answer)
         }
-        return .refused(
-            server: server, status: answer.status, detail: detail, scope: scope)
+        let detail = problem?["detail"]?.shown ?? ""
+        switch answer.status {
+        case 401 where address.token == nil: return .noToken(server: server, scope: scope)
+        case 401: return .unknownToken(server: server, scope: scope)
+        case 403 where detail.contains("lacks the scope"):
+            return .tooNarrow(server: server, scope: scope)
+        case 404 where !Self.missing.contains(where: { detail.contains($0) }):
+            return .tooOld(server: server, path: path)
+        default:
+            return .refused(
+                server: server, status: answer.status, detail: detail, scope: scope)
+        }
+    }
+
+    private func notRollcall(_ answer: HTTPCallAnswer) -> QuestionError {
+        let type = answer.contentType.map { ConsoleText.safe($0) } ?? "no type"
+        return .notRollcall(server: server, status: answer.status, type: type)
+    }
+
+    /// True for an answer that says that it is JSON, a problem's too (RFC 9457).
+    private static func isJSON(_ answer: HTTPCallAnswer) -> Bool {
+        let type = answer.contentType?.lowercased() ?? ""
+        return type.contains("/json") || type.contains("+json")
     }
 
     /// Returns everything that the pages under `list` hold, in their order, up to `count`;

@@ -4,8 +4,23 @@ import RollcallSupport
 /// The alerts on the page of how everything stands: the worst first, who took them, who did not, and who
 /// sees to them.
 extension StatusPage {
+    /// An alert in words.
+    struct AlertStory {
+        let title: String
+        let text: String
+        let isFiring: Bool
+        /// The key by which one takes it; nil if somebody sees to it, or nobody can.
+        let untakenKey: String?
+    }
+
+    /// The alerts but the watchdog, the worst first.
+    var stories: [AlertStory] {
+        notified.enumerated().sorted { Self.isWorse($0, $1) }.map { story($0.element) }
+    }
+
+    private var notified: [JSONTree] { alerts.filter { $0["alertname"]?.text != "Watchdog" } }
+
     var alertPart: [String] {
-        let notified = alerts.filter { $0["alertname"]?.text != "Watchdog" }
         let firing = notified.filter { $0["state"]?.text == "firing" }
         let pending = notified.filter { $0["state"]?.text != "firing" }
         let silences = status["alerts"]?["silences"]?.whole ?? 0
@@ -15,9 +30,8 @@ extension StatusPage {
         guard !notified.isEmpty else { return ["No alert is firing or pending.\(muted)"] }
         let head = "Alerts: \(firing.count) firing, \(pending.count) pending.\(muted)"
         var lines = ConsoleText.wrapped(head, style.columns).map { style.bold($0) }
-        let shown = notified.enumerated().sorted { Self.isWorse($0, $1) }.map(\.element).prefix(
-            limit)
-        for alert in shown { lines += self.alert(alert) }
+        let shown = stories.prefix(limit)
+        for alert in shown { lines += self.lines(alert) }
         if notified.count > shown.count { lines.append("and \(notified.count - shown.count) more") }
         return lines
     }
@@ -39,7 +53,14 @@ extension StatusPage {
         return first != second ? first < second : a.offset < b.offset
     }
 
-    private func alert(_ alert: JSONTree) -> [String] {
+    private func lines(_ alert: AlertStory) -> [String] {
+        let head = ConsoleText.wrapped(alert.title, style.columns).map {
+            alert.isFiring ? style.loud($0) : $0
+        }
+        return head + ConsoleText.wrapped(alert.text, style.columns - 2).map { "  " + $0 }
+    }
+
+    private func story(_ alert: JSONTree) -> AlertStory {
         let isFiring = alert["state"]?.text == "firing"
         let name = alert["alertname"]?.shown ?? GapListing.missing
         let severity = alert["severity"]?.shown.map { " (\($0))" } ?? ""
@@ -47,8 +68,9 @@ extension StatusPage {
         let title = "\(isFiring ? "FIRING" : "pending") \(name)\(severity)\(since ?? "")"
         var text = alert["annotations"]?["summary"]?.shown.map { "\($0). " } ?? ""
         if isFiring { text += notified(alert) }
-        let head = ConsoleText.wrapped(title, style.columns).map { isFiring ? style.loud($0) : $0 }
-        return head + ConsoleText.wrapped(text, style.columns - 2).map { "  " + $0 }
+        return AlertStory(
+            title: title, text: text, isFiring: isFiring,
+            untakenKey: isFiring && alert["taken"] == nil ? alert["key"]?.shown : nil)
     }
 
     /// Returns who was told, who has not taken it, and who is not to be told and why.

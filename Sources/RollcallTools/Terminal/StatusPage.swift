@@ -20,7 +20,8 @@ struct StatusPage {
 
     /// The whole page.
     var text: String {
-        let parts = [watch, fleet, people, alertPart, itself]
+        let opening = unreached + (sentence.map { $0.lines(style) } ?? [])
+        let parts = [opening + watch, fleet, people, alertPart, itself]
         return parts.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
     }
 
@@ -31,8 +32,14 @@ struct StatusPage {
 
     // MARK: - The watch
 
-    private var watch: [String] {
-        var lines = unreached
+    /// The lines that stand above all others.
+    var opening: [String] { unreached + (sentence.map { $0.lines(style) } ?? watch) }
+
+    private var sentence: SentenceText? { SentenceText(status) }
+
+    /// The lines that say whether somebody watches, and as of when.
+    var watch: [String] {
+        var lines: [String] = []
         if !isWatching {
             let since = status["not_watching_since"]?.instant.map { " since \(ago($0))" } ?? ""
             let reasons = (status["blind"]?.elements ?? []).map {
@@ -58,7 +65,7 @@ struct StatusPage {
     }
 
     /// The lines that come before everything else: nobody knows of what must be known (D1).
-    private var unreached: [String] {
+    var unreached: [String] {
         guard let notified = status["nobody_reached"], notified != .null else { return [] }
         let alerts = GapListing.count(
             Int(clamping: notified["alerts"]?.whole ?? 0), "critical alert")
@@ -175,7 +182,7 @@ struct StatusPage {
     }
 
     /// That nobody is silent, as far as that can be said.
-    private var nobody: String {
+    var nobody: String {
         if !isWatching { return "Nobody was silent when we last saw; who is now cannot be seen." }
         return unsure > 0 ? "Nobody is known to be silent." : "Nobody is silent."
     }
