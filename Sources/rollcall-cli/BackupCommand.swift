@@ -15,12 +15,13 @@ struct BackupCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The file to be made.")
+    @Argument(help: "The file to be made.", completion: .file())
     var file: String
 
     @Option(
         name: .customLong("storage.path"),
-        help: "The database; ROLLCALL_STORAGE_PATH says it too. (default: ./rollcall.db)")
+        help: "The database; ROLLCALL_STORAGE_PATH says it too. (default: ./rollcall.db)",
+        completion: .file())
     var storagePath: String?
 
     @Flag(help: "Print what was made as JSON.")

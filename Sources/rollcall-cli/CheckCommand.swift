@@ -14,7 +14,7 @@ struct CheckCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The settings, YAML; - for standard input.")
+    @Argument(help: "The settings, YAML; - for standard input.", completion: .file())
     var file: String
 
     @Flag(help: "End with 1 if something is weak.")

@@ -26,7 +26,8 @@ struct DemoCommand: ParsableCommand {
 
     @Option(
         name: .customLong("storage.path"),
-        help: "Keep the store, in a file that does not exist yet. (default: a folder that goes)")
+        help: "Keep the store, in a file that does not exist yet. (default: a folder that goes)",
+        completion: .file())
     var storagePath: String?
 
     @Option(
@@ -43,7 +44,8 @@ struct DemoCommand: ParsableCommand {
 
     @Option(
         name: .customLong("log.level"),
-        help: "What of the server's log to show: debug, info, warn or error. (default: warn)")
+        help: "What of the server's log to show: debug, info, warn or error. (default: warn)",
+        completion: .list(["debug", "info", "warn", "error"]))
     var logLevel: String?
 
     func run() throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import RollcallBasis
 import RollcallTools
 
 /// `rollcall events`: what was decided, as it happens.
@@ -23,7 +24,8 @@ struct EventsCommand: ParsableCommand {
         help: """
             Only of these kinds, with commas between: status, gap, verdict, alert, nudge, blind, \
             delivery, action, person.
-            """)
+            """,
+        completion: .list(EventKind.allCases.map { "\($0.word)" }))
     var kinds: String?
 
     @Option(help: "Only about this region, or somebody in it.")

@@ -15,7 +15,8 @@ struct ExportCommand: ParsableCommand {
 
     @Option(
         name: .customLong("storage.path"),
-        help: "The database; ROLLCALL_STORAGE_PATH says it too. (default: ./rollcall.db)")
+        help: "The database; ROLLCALL_STORAGE_PATH says it too. (default: ./rollcall.db)",
+        completion: .file())
     var storagePath: String?
 
     @Option(help: "From then on, or a little before: 24h, or 2026-11-21T03:00:00Z.")
@@ -24,7 +25,7 @@ struct ExportCommand: ParsableCommand {
     @Option(help: "Up to then, said alike. (default: now)")
     var until: String?
 
-    @Option(help: ArgumentHelp("Write to this file.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write to this file.", valueName: "file"), completion: .file())
     var output: String?
 
     func run() throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import RollcallCore
 import RollcallTools
 
 /// `rollcall gaps`: who was silent, and why.
@@ -12,19 +13,25 @@ struct GapsCommand: ParsableCommand {
             """
     )
 
-    @Option(help: "open or closed.")
+    @Option(help: "open or closed.", completion: .list(["open", "closed"]))
     var state: String?
 
-    @Option(help: "Only with this suspected cause: app_suspended, no_network, …")
+    @Option(
+        help: "Only with this suspected cause: app_suspended, no_network, …",
+        completion: .list(GapCause.allCases.map { "\($0.word)" }))
     var cause: String?
 
-    @Option(help: "Only with this verdict: network, app_stopped, …")
+    @Option(
+        help: "Only with this verdict: network, app_stopped, …",
+        completion: .list(GapVerdict.allCases.map { "\($0.word)" }))
     var verdict: String?
 
     @Option(help: "Only in this region.")
     var region: String?
 
-    @Option(help: "Only on ios, android, other or unknown.")
+    @Option(
+        help: "Only on ios, android, other or unknown.",
+        completion: .list(Platform.allCases.map { "\($0.word)" }))
     var platform: String?
 
     @Option(help: "Only those that opened since then: 24h, or 2026-11-21T03:00:00Z.")

@@ -17,17 +17,18 @@ struct MapCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The body; - for standard input.")
+    @Argument(help: "The body; - for standard input.", completion: .file())
     var file: String
 
     @Option(help: "An input of the settings.")
     var input: String?
 
     @Option(
-        help: "A preset instead: \(InputPreset.allCases.map(\.rawValue).joined(separator: ", ")).")
+        help: "A preset instead: \(InputPreset.allCases.map(\.rawValue).joined(separator: ", ")).",
+        completion: .list(InputPreset.allCases.map(\.rawValue)))
     var preset: String?
 
-    @Option(name: .customLong("config.file"), help: "The settings.")
+    @Option(name: .customLong("config.file"), help: "The settings.", completion: .file())
     var configurationFile: String?
 
     @Option(help: "A header field, such as 'X-Limit-U: jane'.")

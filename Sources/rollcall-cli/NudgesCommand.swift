@@ -15,7 +15,7 @@ struct NudgesCommand: ParsableCommand {
     @Argument(help: "Only this responder.")
     var id: String?
 
-    @Option(help: "Only send, hold or dry_run.")
+    @Option(help: "Only send, hold or dry_run.", completion: .list(["send", "hold", "dry_run"]))
     var decision: String?
 
     @Option(

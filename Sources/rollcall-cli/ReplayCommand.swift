@@ -15,10 +15,12 @@ struct ReplayCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The events, NDJSON, or a store; - for standard input.")
+    @Argument(help: "The events, NDJSON, or a store; - for standard input.", completion: .file())
     var file: String
 
-    @Option(name: .customLong("config.file"), help: "Settings to decide by: what if.")
+    @Option(
+        name: .customLong("config.file"), help: "Settings to decide by: what if.",
+        completion: .file())
     var configurationFile: String?
 
     @Flag(help: "Also print what became of every update.")

@@ -18,7 +18,7 @@ struct ServeCommand: ParsableCommand {
             """
     )
 
-    @Option(name: .customLong("config.file"), help: "Settings, YAML.")
+    @Option(name: .customLong("config.file"), help: "Settings, YAML.", completion: .file())
     var configurationFile: String?
 
     @Option(
@@ -35,14 +35,18 @@ struct ServeCommand: ParsableCommand {
     var insecure = false
 
     @Option(
-        name: .customLong("storage.path"), help: "The database. (default: ./rollcall.db)")
+        name: .customLong("storage.path"), help: "The database. (default: ./rollcall.db)",
+        completion: .file())
     var storagePath: String?
 
     @Option(
-        name: .customLong("log.level"), help: "debug, info, warn or error. (default: info)")
+        name: .customLong("log.level"), help: "debug, info, warn or error. (default: info)",
+        completion: .list(["debug", "info", "warn", "error"]))
     var logLevel: String?
 
-    @Option(name: .customLong("log.format"), help: "logfmt or json. (default: logfmt)")
+    @Option(
+        name: .customLong("log.format"), help: "logfmt or json. (default: logfmt)",
+        completion: .list(["logfmt", "json"]))
     var logFormat: String?
 
     func run() throws {

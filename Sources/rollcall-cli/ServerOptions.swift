@@ -16,7 +16,7 @@ struct ServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "A file with a token; ROLLCALL_TOKEN_FILE or ROLLCALL_TOKEN say it too.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var tokenFile: String?
 
     @Flag(help: "Print JSON.")

@@ -36,10 +36,12 @@ struct SimulateCommand: ParsableCommand {
         help: "Begin at 2026-11-21T00:00:00Z, say; a store else ends now. (default: that date)")
     var start: String?
 
-    @Option(name: .shortAndLong, help: "Write lines for `rollcall replay`; - for standard output.")
+    @Option(
+        name: .shortAndLong, help: "Write lines for `rollcall replay`; - for standard output.",
+        completion: .file())
     var output: String?
 
-    @Option(help: "Write a store that `rollcall serve` opens.")
+    @Option(help: "Write a store that `rollcall serve` opens.", completion: .file())
     var store: String?
 
     @Option(help: ArgumentHelp("Report to the server there.", valueName: "url"))
@@ -51,7 +53,7 @@ struct SimulateCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "A file with a token; ROLLCALL_TOKEN_FILE or ROLLCALL_TOKEN say it too.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var tokenFile: String?
 
     @Flag(help: "Print what came of it as JSON; not with --output -.")
@@ -60,10 +62,10 @@ struct SimulateCommand: ParsableCommand {
     @Flag(help: "Print settings for a server whose fleet lives at --speed, and nothing else.")
     var printConfig = false
 
-    @Option(help: "Write who was silent when, and why, as NDJSON.")
+    @Option(help: "Write who was silent when, and why, as NDJSON.", completion: .file())
     var truth: String?
 
-    @Option(name: .customLong("config.file"), help: "Settings to decide by.")
+    @Option(name: .customLong("config.file"), help: "Settings to decide by.", completion: .file())
     var configurationFile: String?
 
     func run() throws {

@@ -13,12 +13,12 @@ struct TuneCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The history, NDJSON; - for standard input.")
+    @Argument(help: "The history, NDJSON; - for standard input.", completion: .file())
     var file: String
 
     @Option(
         name: .customLong("config.file"),
-        help: "Settings to begin with, instead of the history's own.")
+        help: "Settings to begin with, instead of the history's own.", completion: .file())
     var configurationFile: String?
 
     @Option(
@@ -43,7 +43,7 @@ struct TuneCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Option(help: "Also write a page with plots.")
+    @Option(help: "Also write a page with plots.", completion: .file())
     var html: String?
 
     func run() throws {

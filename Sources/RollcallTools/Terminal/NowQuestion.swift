@@ -142,7 +142,8 @@ package struct NowQuestion: Sendable {
             }
         }
         return steps.flatMap { step in
-            ConsoleText.wrapped(step.words, style.columns - margin).enumerated().map { place, line in
+            ConsoleText.wrapped(step.words, style.columns - margin).enumerated().map {
+                place, line in
                 let head = ConsoleText.fitted(place == 0 ? step.command : "", margin - 4)
                 return "  " + (place == 0 ? style.bold(head) : head) + "  " + line
             }

@@ -79,7 +79,8 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
         case .notConnected, .unknownHost:
             return ". Is rollcall serve running there? --server names another place"
         case .insecure(let words) where words.contains("certificate"):
-            return ". This machine does not trust it: SSL_CERT_FILE names the authorities that it should"
+            return
+                ". This machine does not trust it: SSL_CERT_FILE names the authorities that it should"
         case .insecure:
             return ". If nothing speaks TLS there, --server begins with http://"
         case .cutOff where isPlain:

@@ -93,7 +93,9 @@ enum WatchScreen {
     /// Sets those of the modes that are changed; others stay as they are now.
     private static func setModes(_ flags: UInt32) {
         var modes = termios()
-        guard hasModes.load(ordering: .relaxed), tcgetattr(STDIN_FILENO, &modes) == 0 else { return }
+        guard hasModes.load(ordering: .relaxed), tcgetattr(STDIN_FILENO, &modes) == 0 else {
+            return
+        }
         modes.c_lflag = modes.c_lflag & ~changed | flags
         tcsetattr(STDIN_FILENO, TCSANOW, &modes)
     }
