@@ -44,8 +44,7 @@ struct DemoCommand: ParsableCommand {
 
     @Option(
         name: .customLong("log.level"),
-        help: "What of the server's log to show: debug, info, warn or error. (default: warn)",
-        completion: .list(["debug", "info", "warn", "error"]))
+        help: "What of the server's log to show: debug, info, warn or error. (default: warn)")
     var logLevel: String?
 
     func run() throws {

@@ -26,7 +26,8 @@ struct ManifestCommand: ParsableCommand {
     var kind: String
 
     @Argument(
-        help: "Of completions: bash, zsh or fish. Of man: the folder.", completion: .directory)
+        help: "Of completions: bash, zsh or fish. Of man: the folder.",
+        completion: .list(CompletionShell.allCases.map(\.rawValue)))
     var target: String?
 
     @Option(name: .customLong("config.file"), help: "Settings to make it for.", completion: .file())

@@ -40,13 +40,11 @@ struct ServeCommand: ParsableCommand {
     var storagePath: String?
 
     @Option(
-        name: .customLong("log.level"), help: "debug, info, warn or error. (default: info)",
-        completion: .list(["debug", "info", "warn", "error"]))
+        name: .customLong("log.level"), help: "debug, info, warn or error. (default: info)")
     var logLevel: String?
 
     @Option(
-        name: .customLong("log.format"), help: "logfmt or json. (default: logfmt)",
-        completion: .list(["logfmt", "json"]))
+        name: .customLong("log.format"), help: "logfmt or json. (default: logfmt)")
     var logFormat: String?
 
     func run() throws {

@@ -75,7 +75,8 @@ class ManifestTests(ManifestTestCase):
 
     def test_what_it_is_not_asked_for(self):
         for arguments, words in (
-                (("docker",), "systemd, kubernetes, prometheus, etcd, nginx or envoy expected (docker)"),
+                (("docker",), "nginx, envoy, completions or man expected (docker)"),
+                (("systemd", "x"), "systemd: one word expected (x)"),
                 ((), "kind"),
                 (("systemd", "--config.file", "missing.yml"), "missing.yml: cannot be read"),
                 (("kubernetes", "--config.file", self.settings("liveness: {on_dty: {}}\n")),

@@ -100,6 +100,8 @@ def documents(name="r-1", people=1, wait=0.2, happens=False):
             "/v1/regions": {"regions": [
                 {"region": name, "active": 3 + people, "responders": counts}], "next": None},
             "/v1/gaps": {"gaps": gaps[:1000], "next": None},
+            # A server that does not know the parameter, and says nothing of it.
+            "/v1/responders": {"responders": [], "next": None},
         }[path]
     return answer
 
@@ -314,14 +316,28 @@ class ServerTests(WatchTestCase):
 
     def test_a_server_without_events_is_asked_again(self):
         known = documents()
+        for status in (404, 503):
+            refusal = status, {"detail": "there is no such path"}
+            stub = Stub(
+                self, lambda target, no=refusal: no if "events" in target else known(target))
+            terminal = self.watch(stub.url)
+            terminal.shows("q quits")
+            eventually(lambda: stub.asked.count("/v1/status") >= 3, 20, "it is asked again")
+            self.assertNotIn(CUT_OFF, terminal.text)
+            terminal.press("q")
+            self.assertEqual(terminal.ended(), 0)
+
+    def test_a_server_that_sorts_is_asked_for_a_few(self):
+        known = documents(people=5000)
+        people = [{"responder_id": "sorted", "last_contact_at": "2026-11-20T06:00:00.000Z",
+                   "gap": {"suspected": "app_terminated"}}]
         stub = Stub(self, lambda target: (
-            (404, {"detail": "there is no such path"}) if "events" in target else known(target)))
-        terminal = self.watch(stub.url)
-        terminal.shows("q quits")
-        eventually(lambda: stub.asked.count("/v1/status") >= 3, 20, "it is asked again")
-        self.assertNotIn(CUT_OFF, terminal.text)
-        terminal.press("q")
-        self.assertEqual(terminal.ended(), 0)
+            (200, {"responders": people, "next": "x", "total": 5000})
+            if target.startswith("/v1/responders?status=OFFLINE&sort=-silent_for&limit=100")
+            else known(target)))
+        terminal = self.watch(stub.url, rows=30)
+        terminal.shows(r"5000 silent, the longest first\n.*\nsorted +– +1d +app terminated\nand 4999 more")
+        self.assertNotIn("/v1/gaps", stub.asked)
 
     def test_without_a_first_answer_it_ends_as_every_command(self):
         terminal = self.watch("http://127.0.0.1:1")

@@ -23,7 +23,7 @@ import Testing
 
     @Test(arguments: [
         ("", 0), ("abc", 3), ("żółć", 4), ("日本", 4), ("한국", 4), ("e\u{301}", 1), ("👍", 2),
-        ("ｆｕｌｌ", 8), ("–…→", 3),
+        ("ｆｕｌｌ", 8), ("–…→", 3), ("❤", 1), ("❤\u{FE0F}", 2), ("🇨🇭", 2), ("👍🏽", 2),
     ])
     func `wide characters take two columns`(text: String, columns: Int) {
         #expect(ConsoleText.columns(text) == columns)
@@ -35,6 +35,40 @@ import Testing
         #expect(ConsoleText.fitted("abcd", 4) == "abcd")
         #expect(ConsoleText.fitted("abcde", 4) == "abc…")
         #expect(ConsoleText.fitted("日本語", 4) == "日… ")
+    }
+
+    @Test func `a text is cut at a whole character, and stays as it is if it fits`() {
+        #expect(ConsoleText.cut("abcd", 4) == "abcd")
+        #expect(ConsoleText.cut("abcde", 4) == "abc…")
+        #expect(ConsoleText.cut("日本語", 4) == "日…")
+        #expect(ConsoleText.cut("ab", 1) == "…" && ConsoleText.cut("ab", 0) == "")
+    }
+
+    @Test(arguments: [
+        ([:], true, true), (["NO_COLOR": "1"], true, false), (["NO_COLOR": ""], true, true),
+        (["CLICOLOR": "0"], true, false), (["CLICOLOR": "1"], true, true),
+        (["TERM": "dumb"], true, false), ([:], false, false),
+        (["CLICOLOR_FORCE": "1"], false, true), (["CLICOLOR_FORCE": "0"], false, false),
+        (["CLICOLOR_FORCE": "1", "NO_COLOR": "1"], true, false),
+        (["CLICOLOR_FORCE": "1", "CLICOLOR": "0"], true, true),
+    ])
+    func `colours are where a terminal or somebody wants them`(
+        variables: [String: String], isTerminal: Bool, isColoured: Bool
+    ) {
+        let usual = ["TERM": "xterm"].merging(variables) { $1 }
+        let style = ConsoleStyle(size: 100, isTerminal: isTerminal) { usual[$0] }
+        #expect(style.isColoured == isColoured)
+    }
+
+    @Test func `a width that somebody wants wins over the terminal's`() {
+        func columns(_ size: Int?, _ wanted: String?) -> Int {
+            ConsoleStyle(size: size, isTerminal: size != nil) { $0 == "COLUMNS" ? wanted : nil }
+                .columns
+        }
+        #expect(columns(100, nil) == 100 && columns(nil, nil) == 80)
+        #expect(columns(100, "120") == 120 && columns(nil, "200") == 200)
+        #expect(columns(100, "x") == 100 && columns(100, "-1") == 100 && columns(100, "0") == 100)
+        #expect(columns(10, nil) == 40 && columns(100, "999999999") == 10_000)
     }
 
     @Test func `lines are broken at blanks, and a long word stands alone`() {
@@ -144,13 +178,38 @@ import Testing
         ) { try token(nil, ["ROLLCALL_TOKEN": "a\nb"]) }
     }
 
+    @Test func `three reasons why a token opens nothing are three sentences`() throws {
+        func words(_ status: Int, _ detail: String, token: String) throws -> String {
+            let server = try CannedServer(["/a": "{\"detail\":\"\(detail)\"}"], status: status)
+            defer { server.stop() }
+            let questions = try server.asked(token: token)
+            do throws(QuestionError) {
+                _ = try questions.ask("/a")
+                return ""
+            } catch {
+                return "\(error)".replacing(server.url, with: "SERVER")
+            }
+        }
+        #expect(
+            try words(401, "a token is needed", token: "").hasPrefix(
+                "SERVER wants a token, and none was given: "))
+        #expect(
+            try words(401, "a token is needed", token: "t")
+                == "SERVER does not know the token that was given: it was replaced, or is another "
+                + "server's. Take one of its settings with the scope read")
+        #expect(
+            try words(403, "this token lacks the scope read", token: "t")
+                == "SERVER knows this token, and it does not open this: it lacks the scope read. "
+                + "Name one that has it by --token-file or ROLLCALL_TOKEN_FILE")
+    }
+
     @Test(arguments: [
         (
             401, 1,
-            " answers 401 (why): name a token with the scope read by --token-file or "
-                + "ROLLCALL_TOKEN_FILE"
+            " wants a token, and none was given: name a file that holds one with the scope read by "
+                + "--token-file or ROLLCALL_TOKEN_FILE"
         ),
-        (403, 1, " answers 403 (why): this needs a token with the scope read"),
+        (403, 1, " answers 403 (why)"),
         (
             302, 1,
             " answers 302 (why): redirects are not followed; name the server itself by "

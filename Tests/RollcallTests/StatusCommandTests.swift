@@ -73,6 +73,36 @@ import Testing
             .answer(from: try server.asked(), style: style).text
     }
 
+    @Test func `the server's sentence stands above everything but what nobody knows of`() throws {
+        let sentence = """
+            "sentence":{"level":"bad","headline":"6 of 41 cannot be reached.","rest":"","detail":
+            "Since 05:35."},"nobody_reached":{"alerts":1,"reason":"no_receiver"},"version":
+            """
+        let text = try Self.print(
+            Self.answers(Self.status.replacing("\"version\":", with: sentence)))
+        #expect(
+            text.hasPrefix(
+                """
+                NOBODY HAS BEEN REACHED: no receiver is set for 1 critical alert.
+                6 of 41 cannot be reached.
+                Since 05:35.
+                Watching. As of 2026-11-21 06:00:00 UTC;
+                """))
+    }
+
+    @Test func `a sentence that is not understood is none, or one that may be bad`() throws {
+        func sentence(_ text: String) throws -> SentenceText? {
+            SentenceText(try JSONTree(reading: Array("{\"sentence\":\(text)}".utf8)))
+        }
+        for text in ["null", "[]", "{}", #"{"headline":""}"#, #"{"headline":7}"#] {
+            #expect(try sentence(text) == nil)
+        }
+        let bare = try #require(try sentence(#"{"headline":"a\u001b[2J"}"#))
+        #expect((bare.claim, bare.detail) == ("a\\u{1B}[2J", ""))
+        #expect(bare.level == .unknown && bare.level.isLoud)
+        #expect(try sentence(#"{"headline":"a","rest":"b","level":"good"}"#)?.claim == "a b")
+    }
+
     @Test func `a limit holds for each list of the JSON, the worst first`() throws {
         func tree(_ limit: Int?) throws -> JSONTree {
             let text = try Self.print(Self.answers(), limit: limit, form: .json)

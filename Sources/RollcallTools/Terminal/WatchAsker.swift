@@ -10,7 +10,9 @@ struct WatchAsker {
     static let wait = 2
     /// Without any change numbers are asked for so often.
     static let rest = Milliseconds.seconds(10)
-    /// Silent people that are looked at, to find who is silent longest.
+    /// People who are silent longest that are asked for.
+    static let longestMax = 100
+    /// Gaps that are looked at where the server cannot sort.
     static let silentMax = ServerQuestions.pageMax
     /// The time between two lists is so many times what they took, and so long for each item; this
     /// long at most.
@@ -100,9 +102,7 @@ struct WatchAsker {
         hear()
         let offline = facts.status?["responders"]?["OFFLINE"]?.whole ?? 0
         if offline > 0 {
-            let found = try server.pages(
-                Resource.gaps.path, [("state", "open")], list: "gaps", count: Self.silentMax)
-            (facts.silent, facts.isSilentWhole) = (found.items, found.isWhole)
+            (facts.silent, facts.isSilentWhole) = try askForSilent()
         } else {
             (facts.silent, facts.isSilentWhole) = ([], true)
         }
@@ -112,17 +112,42 @@ struct WatchAsker {
         listsDue = clock() + min(Milliseconds(pause), Self.listsPauseMax)
     }
 
+    /// Returns who is silent longest, and whether nobody is silent longer; of a server that cannot sort,
+    /// those of its newest gaps.
+    /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
+    private func askForSilent() throws(QuestionError) -> (items: [JSONTree], isLongest: Bool) {
+        do throws(QuestionError) {
+            let answer = try server.ask(
+                Resource.responders.path,
+                [
+                    ("status", "OFFLINE"), ("sort", "-silent_for"),
+                    ("limit", "\(Self.longestMax)"),
+                ])
+            // Who does not know `sort` may not mind it.
+            if answer["total"] != nil { return (answer["responders"]?.elements ?? [], true) }
+        } catch .refused(_, 400, _, _) {
+        } catch {
+            throw error
+        }
+        let found = try server.pages(
+            Resource.gaps.path, [("state", "open")], list: "gaps", count: Self.silentMax)
+        return (found.items, found.isWhole)
+    }
+
     /// Returns the place behind the newest event; nothing from a server without events.
     /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     private mutating func cursor() throws(QuestionError) -> String {
         guard hasEvents else { return "" }
         do throws(QuestionError) {
             return try ask(Resource.events, [("after", "now"), ("limit", "1")])["next"]?.text ?? ""
-        } catch .tooOld {
-            hasEvents = false
-            return ""
         } catch {
-            throw error
+            switch error {
+            case .tooOld: hasEvents = false
+            // Too many follow it already.
+            case .refused(_, 429, _, _), .refused(_, 503, _, _): break
+            default: throw error
+            }
+            return ""
         }
     }
 
@@ -140,12 +165,20 @@ struct WatchAsker {
             _ = try self.cursor()
             return true
         }
-        let page = try ask(
-            Resource.events,
-            [
-                ("after", cursor), ("kinds", Self.kinds), ("limit", "1"), ("wait", "\(Self.wait)"),
-            ])
-        return page["events"]?.elements.isEmpty == false
+        do throws(QuestionError) {
+            let page = try ask(
+                Resource.events,
+                [
+                    ("after", cursor), ("kinds", Self.kinds), ("limit", "1"),
+                    ("wait", "\(Self.wait)"),
+                ])
+            return page["events"]?.elements.isEmpty == false
+        } catch .refused(_, 410, _, _) {
+            // The place is gone: it is another store.
+            return true
+        } catch {
+            throw error
+        }
     }
 
     private mutating func ask(

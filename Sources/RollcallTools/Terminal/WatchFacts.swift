@@ -9,9 +9,9 @@ package struct WatchFacts: Sendable {
     var statusAt = RunningTime(milliseconds: 0)
     var alerts: [JSONTree] = []
     var regions: [JSONTree] = []
-    /// People who are silent, as `GET /v1/gaps` tells them.
+    /// People who are silent, as `GET /v1/responders` or `GET /v1/gaps` tells them.
     var silent: [JSONTree] = []
-    /// False if more are silent than were asked for.
+    /// False if others may be silent longer.
     var isSilentWhole = true
     /// The instant of the last whole answer to anything.
     var heardAt: RunningTime?

@@ -233,13 +233,14 @@ struct WatchPage {
         guard count > 0 else { return Section(head: [Line(text: page.nobody)]) }
         let asOf = page.asOf + (now - facts.statusAt)
         let people = Self.longestFirst(facts.silent)
-        let cells = people.map { gap in
+        let cells = people.map { person in
             [
-                gap["responder_id"]?.shown ?? GapListing.missing,
-                gap["region"]?.shown ?? GapListing.missing,
-                Self.contact(gap).map { ConsoleStyle.span(max(Milliseconds(0), asOf - $0)) }
+                person["responder_id"]?.shown ?? GapListing.missing,
+                person["region"]?.shown ?? GapListing.missing,
+                Self.contact(person).map { ConsoleStyle.span(max(Milliseconds(0), asOf - $0)) }
                     ?? "never seen",
-                gap["suspected"]?.shown?.replacing("_", with: " ") ?? GapListing.missing,
+                (person["suspected"] ?? person["gap"]?["suspected"])?.shown?.replacing(
+                    "_", with: " ") ?? GapListing.missing,
             ]
         }
         let table = ConsoleTable(
@@ -258,14 +259,14 @@ struct WatchPage {
         return section
     }
 
-    private static func contact(_ gap: JSONTree) -> Timestamp? {
-        gap["evidence"]?["last_contact_at"]?.instant
+    private static func contact(_ person: JSONTree) -> Timestamp? {
+        (person["last_contact_at"] ?? person["evidence"]?["last_contact_at"])?.instant
     }
 
     /// Those who were never heard first, then by their last contact, the oldest first.
-    static func longestFirst(_ gaps: [JSONTree]) -> [JSONTree] {
-        let keyed = gaps.enumerated().map { place, gap in
-            (contact(gap)?.milliseconds ?? .min, place, gap)
+    static func longestFirst(_ people: [JSONTree]) -> [JSONTree] {
+        let keyed = people.enumerated().map { place, person in
+            (contact(person)?.milliseconds ?? .min, place, person)
         }
         return keyed.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
     }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The terminal of `rollcall watch`: another screen, on which keys are read as they are pressed and not
 /// shown. It is given back as it was, whatever signal ends the process. Only SIGKILL cannot be heard:
-/// the shell has its own modes back then, and `reset` its screen.
+/// `reset` helps then.
 ///
 /// The cursor stays visible, lines are wrapped as ever, and the modes of the output are not touched:
 /// what is not changed need not be given back.
