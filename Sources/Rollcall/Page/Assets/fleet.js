@@ -1,23 +1,23 @@
-// The fleet at a glance: who cannot be reached and why, what fires, how it was in the last hours.
+// How it stands now: who cannot be reached and why, what fires, who must act and who can go instead.
 
 import { h, part } from "./dom.js";
-import { band, historyPath } from "./band.js";
 import { nobodyReached } from "./frame.js";
-import { bar, nothing, shape, statuses } from "./marks.js";
+import { nothing, shape } from "./marks.js";
 import {
-  alert, count, isForNobody, isTaken, noGap, notTaking, region, returned, section, silenceOf, silent,
+  alert, count, isForNobody, isTaken, noGap, notTaking, person, region, returned, section, silenceOf,
   suspected, worstFirst,
 } from "./rows.js";
 import { root } from "./server.js";
 import { loadStrip, strip } from "./strip.js";
-import { ago, name, plain, span } from "./words.js";
+import { ago, causes, name, pathWith, plain, reason, span, spoken } from "./words.js";
 
-const gapsShown = 8;
+const peopleShown = 8;
 const firingShown = 4;
-const gapsAsked = 200;
-const regionsShown = 12;
+const regionsShown = 6;
 const backShown = 6;
 const backWithin = 6 * 3_600_000;
+const together = "mass_gap";
+const longest = { status: "OFFLINE", sort: "-silent_for" };
 
 export const fleet = {
   path: "",
@@ -27,17 +27,20 @@ export const fleet = {
   lead,
 
   async load(context) {
-    const { ask, askIfThere, every, memory } = context;
-    memory.open = await ask(`v1/gaps?state=open&limit=${gapsAsked}`);
-    memory.regions = await askIfThere("v1/regions?limit=1000");
-    await every("back", 10, async () => {
+    const { ask, every, memory, status: watch } = context;
+    const suspects = watch.gaps?.suspected ?? {};
+    const isMass = suspects[together] > 1;
+    // Those who fell silent together are one entry, whoever else is has a reason of their own.
+    memory.silent = watch.responders.OFFLINE === 0 ? { responders: [], total: 0 }
+      : await ask(pathWith("v1/responders", {
+        ...longest, limit: peopleShown,
+        cause: isMass ? causes.filter((one) => one !== together).join(",") : null,
+      }));
+    memory.mass = isMass ? await ask(`v1/gaps?state=open&cause=${together}&by=region`) : null;
+    await loadStrip(context);
+    await every("back", 60, async () => {
       const since = new Date(context.now() - backWithin).toISOString();
       memory.back = await ask(`v1/gaps?state=closed&since=${since}&limit=${backShown}`);
-    });
-    await loadStrip(context);
-    // A window that began or ended a moment ago is drawn at once.
-    await every(`history ${context.status.watching}`, 60, async () => {
-      memory.history = await askIfThere(historyPath(context.status, context.now()));
     });
   },
 
@@ -46,14 +49,11 @@ export const fleet = {
     return [
       context.status.last_batch_at ? null : untouched(),
       part(() => (memory.strip ? strip(memory.strip, context) : null)),
-      part(() => firing(context)),
       h("div", { class: "columns" },
-        h("div", { class: "wide" }, part(() => silentPart(context)),
-          part(() => (memory.history
-            ? section("hours", "Last hours", null, band(memory.history, context.status)) : null)),
-          part(() => backPart(context))),
-        h("div", { class: "narrow" }, part(() => regionsPart(context)),
-          part(() => pendingPart(context)), part(() => healthPart(context)))),
+        h("div", { class: "wide" }, part(() => firing(context)), part(() => massPart(context)),
+          part(() => silentPart(context))),
+        h("div", { class: "narrow" }, part(() => pendingPart(context)),
+          part(() => healthPart(context)), part(() => backPart(context)))),
     ];
   },
 };
@@ -113,8 +113,8 @@ function numbers({ status: watch, link }) {
     entry("reachable", watch.watching ? reach.yes : "?", watch.watching
       ? `${reach.at_most ? "at most " : ""}can be reached` : "who can be reached",
     "people?reachable=yes", "ONLINE"),
-    entry("OFFLINE", people.OFFLINE, watch.watching ? "silent" : "were silent", "silent",
-      "OFFLINE"),
+    entry("OFFLINE", people.OFFLINE, watch.watching ? "silent" : "were silent",
+      pathWith("people", longest), "OFFLINE"),
     entry("DEGRADED", people.DEGRADED, "late", "people?status=DEGRADED", "DEGRADED"),
     others(watch));
 }
@@ -130,44 +130,72 @@ function others(watch) {
       h("span", { key, "data-count": key }, number.toLocaleString("en")), ` ${words}`])) : null;
 }
 
+// Those who fell silent within a minute: one entry, however many they are.
+function massPart({ memory, link }) {
+  const rows = memory.mass?.rows ?? [];
+  const all = rows.reduce((sum, row) => sum + row.open, 0);
+  if (all === 0) return null;
+  const worst = [...rows].sort((a, b) => b.open - a.open);
+  const shown = worst.slice(0, regionsShown);
+  const members = (query) => link(pathWith("people", { ...longest, cause: together, ...query }));
+  const rest = worst.length - shown.length;
+  return section("mass", `${count(all, "person", "people")} fell silent together`,
+    h("a", { href: members({}) }, "Who they are"),
+    h("p", null, "Within a minute: most likely the network there, not the people."),
+    h("ul", { class: "choices" }, shown.map((row) => h("li", { key: row.region },
+      h("a", { href: members({ region: row.region }) },
+        `${row.open.toLocaleString("en")} in `, name(row.region)))),
+    rest > 0 ? h("li", { key: "rest" }, `and ${count(rest, "more region", "more regions")}`) : null));
+}
+
 // The number and the causes are the engine's, of one instant; the list is only read beside them.
 function silentPart(context) {
   const { memory, link, status: watch, isSure } = context;
-  const { open } = memory;
   // Of somebody who is ONLINE and was not heard since nobody watched, nothing is known.
   const isDoubted = watch.reachable.at_most
     || watch.reachable.yes < watch.responders.ONLINE;
   const all = watch.responders.OFFLINE;
-  // Newest first is what the server gives; with all of them at hand the longest come first.
-  const shown = all === 0 ? []
-    : (open.next ? open.gaps : [...open.gaps].reverse()).slice(0, gapsShown);
-  const rest = all - shown.length;
-  const late = watch.responders.DEGRADED;
-  return section("silent", all ? `${all.toLocaleString("en")} silent`
-    : !isSure ? "Nobody was silent"
-      : isDoubted ? "Nobody is known to be silent" : "Nobody is silent",
-    all ? h("a", { href: link("silent") }, "All who are silent") : null,
+  const mass = memory.mass ? watch.gaps?.suspected?.[together] ?? 0 : 0;
+  const rest = Math.max(0, all - mass);
+  const shown = all === 0 ? [] : memory.silent.responders;
+  const heading = rest > 0
+    ? mass > 0 ? `${rest.toLocaleString("en")} more ${rest === 1 ? "is" : "are"} silent, each for a reason of their own`
+      : `${rest.toLocaleString("en")} silent`
+    : mass > 0 ? "Nobody else is silent"
+      : !isSure ? "Nobody was silent"
+        : isDoubted ? "Nobody is known to be silent" : "Nobody is silent";
+  return section("silent", heading,
+    all ? h("a", { href: link(pathWith("people", longest)) }, "All who are silent, longest first") : null,
     suspected(watch),
     shown.length
-      ? h("ul", { class: "gaps" },
-        shown.map((gap) => silent(gap, { now: context.now(), link, isBrief: true })))
-      : nothing(all ? noGap
-        : !isSure ? "That is what was known last; who is silent now cannot be seen."
+      ? h("ul", { class: "gaps" }, shown.map((one) => silentRow(one, context)))
+      : rest > 0 ? nothing(noGap) : mass > 0 ? null
+        : nothing(!isSure ? "That is what was known last; who is silent now cannot be seen."
           : isDoubted
             ? "Not everybody was heard since we were not watching: some may be silent."
             : watch.responders.active
               ? "Everybody who is expected was heard within their threshold, or is only late."
               : "Nobody is expected now."),
-    rest > 0 && shown.length > 0
-      ? h("p", { class: "more" }, h("a", { href: link("silent") },
-        `${rest.toLocaleString("en")} more`),
-      h("span", { class: "aside" }, open.next ? "newest first here" : "longest first"))
-      : null,
-    late > 0
-      ? h("p", { class: "aside" },
-        h("a", { href: link("people?status=DEGRADED") }, count(late, "person is", "people are")),
-        " late (DEGRADED) and may become silent.")
-      : null);
+    rest > shown.length && shown.length > 0
+      ? h("p", { class: "more" }, h("a", { href: link(pathWith("people", longest)) },
+        `${(rest - shown.length).toLocaleString("en")} more`)) : null);
+}
+
+// Somebody who is silent: who, for how long, why.
+function silentRow(one, { link, now }) {
+  return h("li", { key: one.responder_id, class: "gap", "data-responder": one.responder_id,
+    "data-stop": "", tabindex: -1 },
+  h("div", { class: "who" }, person(one.responder_id, link),
+    h("span", { class: "aside" }, one.region ? ["in ", region(one.region, link)] : null,
+      one.platform && one.platform !== "unknown" ? `, ${spoken(one.platform)}` : null)),
+  h("div", { class: "when" },
+    h("strong", null, one.last_contact_at ? ["last seen ", ago(one.last_contact_at, now())]
+      : "never heard"),
+    h("span", { class: "aside" }, one.duty_state ? spoken(one.duty_state).toLowerCase() : null)),
+  h("div", { class: "why" }, one.suspected
+    ? [h("strong", null, `suspected: ${spoken(one.suspected)}`),
+      h("span", { class: "aside" }, `Because ${reason(one.suspected, one.telemetry)}.`)]
+    : h("span", { class: "aside" }, noGap)));
 }
 
 function backPart({ memory, now, link }) {
@@ -175,47 +203,6 @@ function backPart({ memory, now, link }) {
   return section("back", "Back again", h("a", { href: link("silent?state=closed") }, "More"),
     h("ul", { class: "gaps" },
       memory.back.gaps.map((gap) => returned(gap, { now: now(), link, isBrief: true }))));
-}
-
-function regionsPart({ memory, link, redraw, status: watch }) {
-  const list = memory.regions?.regions;
-  if (!list || list.length === 0) return null;
-  const worst = [...list].sort((a, b) => rank(b) - rank(a));
-  const shown = memory.allRegions ? worst : worst.slice(0, regionsShown);
-  const hidden = worst.length - shown.length;
-  return section("regions", "Regions", memory.regions.next ? "the first 1000" : null,
-    h("ul", { class: `regions${watch.reachable.yes < watch.responders.ONLINE ? " doubted" : ""}` },
-      shown.map((one) => regionRow(one, link))),
-    hidden > 0
-      ? h("p", { class: "more" }, h("button", {
-        type: "button", onclick: () => { memory.allRegions = true; redraw(); },
-      }, `Show ${count(hidden, "more region", "more regions")}`)) : null);
-}
-
-// Where nobody can be reached stands first, then by the share that is silent.
-function rank(one) {
-  const people = one.responders;
-  const isDark = (one.active > 0 || one.must_be_staffed) && people.ONLINE === 0 ? 2 : 0;
-  const share = one.active ? (people.OFFLINE + people.DEGRADED / 10) / one.active : 0;
-  return isDark + share;
-}
-
-function regionRow(one, link) {
-  const people = one.responders;
-  const isDark = (one.active > 0 || one.must_be_staffed) && people.ONLINE === 0;
-  const words = statuses.filter((word) => people[word] > 0).map((word) =>
-    h("span", { key: word, class: `mini is-${word}` }, shape(word),
-      `${people[word].toLocaleString("en")} ${word}`));
-  const notes = [
-    isDark ? (one.active ? "nobody ONLINE" : "unstaffed") : null,
-    one.flapping ? `${one.flapping} flapping` : null,
-    one.not_expected ? `${one.not_expected.toLocaleString("en")} not expected` : null,
-  ].filter(Boolean);
-  return h("li", { key: one.region, class: isDark ? "dark" : "", "data-region": one.region },
-    h("div", { class: "head" }, region(one.region, link),
-      h("span", { class: "aside" }, notes.join(", "))),
-    bar(people),
-    h("div", { class: "minis" }, words.length ? words : "nobody expected"));
 }
 
 function pendingPart({ alerts, now, link }) {

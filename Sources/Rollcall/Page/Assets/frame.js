@@ -8,6 +8,8 @@ import {
   blindReason, both, clock, count, instant, isElsewhere, pathWith, plain, since, span, time, universal,
 } from "./words.js";
 
+const silentPath = "people?status=OFFLINE&sort=-silent_for";
+
 /** The whole page below its body. */
 export function frame(state, context) {
   return [
@@ -55,7 +57,7 @@ function header(state, context) {
   };
   const tabs = [
     ["", "Now", null], ["people", "People", null],
-    ["silent", "Silent", state.status?.responders.OFFLINE],
+    [silentPath, "Silent", state.status?.responders.OFFLINE],
     ["alerts", "Alerts", firing(state).length], ["nudges", "Nudges", null],
     ["feeds", "Health", (state.status?.sources ?? []).filter((one) => !one.up).length
       + (state.status?.clocks?.length ?? 0)],
@@ -65,7 +67,7 @@ function header(state, context) {
       state.status ? h("span", { class: "aside now" }, clocks(state.asOf)) : null),
     h("nav", { "aria-label": "Views" }, h("ul", null, tabs.map(([path, words, number]) => h(
       "li", { key: path }, h("a", {
-        href: link(path), "aria-current": route.path === path ? "page" : null,
+        href: link(path), "aria-current": isAt(route, path) ? "page" : null,
       }, words, number
         ? [" ", h("span", { class: "badge" }, number.toLocaleString("en"))] : null))))),
     h("form", { role: "search", class: "find", onsubmit: find },
@@ -77,6 +79,12 @@ function header(state, context) {
       h("kbd", { class: "hint", "aria-hidden": "true" }, "/"),
       h("button", { type: "submit" }, "Find")),
     who(context, isLogin(state.failure)));
+}
+
+// Who is silent, the longest first, is a list of people; all others are lists of their own.
+function isAt(route, path) {
+  const isSilent = route.path === "people" && route.query.get("status") === "OFFLINE";
+  return path === silentPath ? isSilent : route.path === path && !isSilent;
 }
 
 // The reader's time and the one of logs and pagers.
