@@ -164,6 +164,8 @@ class Page:
         self.troubles = []
         # Every address that was asked for, in order.
         self.asked = []
+        # Bytes that came, with their heads, as they were sent.
+        self.received = 0
         self.challenges = 0
 
     def begin(self, width, height, scheme):
@@ -202,6 +204,10 @@ class Page:
                 "Page.handleJavaScriptDialog", {"accept": False}, self._session)
         elif method == "Network.requestWillBeSent":
             self.asked.append(parameters["request"]["url"])
+        elif method == "Network.dataReceived":
+            self.received += parameters["encodedDataLength"]
+        elif method == "Network.responseReceived":
+            self.received += parameters["response"]["encodedDataLength"]
         elif method == "Fetch.requestPaused":
             self._browser.send("Fetch.continueRequest", {
                 "requestId": parameters["requestId"]}, self._session)

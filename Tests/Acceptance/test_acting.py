@@ -344,7 +344,7 @@ class DoingTests(ActingTestCase):
         self.outcome(page, card, "Copied: ")
         line = page.run("window.copied")
         self.assertNotIn("\n", line)
-        self.assertRegex(line, r"^CRITICAL NoOnlineResponders harbour · harbour: nobody online.*"
+        self.assertRegex(line, r"^CRITICAL NoOnlineResponders harbour · Nobody can be reached in harbour.*"
                                r" · since \d\d:\d\d UTC \(.*\) · nobody has taken it · "
                                rf"http://127.0.0.1:{self.server.port}/alerts\?incident=\d+$")
         # Without a clipboard it stands there to be copied.

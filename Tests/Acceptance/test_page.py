@@ -133,8 +133,8 @@ class FleetTests(PageTestCase):
         self.assertIn("Watching", self.words(page, ".sight"))
         regions = self.server.get("/v1/regions")
         if regions.status == 200:
-            shown = page.run("[...document.querySelectorAll('[data-region]')]"
-                             ".map((one) => one.dataset.region).sort()")
+            shown = page.run("[...document.querySelectorAll('[data-strip]')]"
+                             ".map((one) => one.dataset.strip).sort()")
             self.assertEqual(shown, sorted(one["region"] for one in regions.json()["regions"]))
         for asked in page.asked:
             self.assertTrue(asked.startswith((f"http://127.0.0.1:{self.server.port}/", "data:")))
@@ -223,7 +223,8 @@ class FleetTests(PageTestCase):
         page.until("document.activeElement.name === 'q'", "the field to search in")
         page.type("mo")
         page.press("Enter")
-        page.until("location.search === '?q=mo' && " + READY, "who fits")
+        page.until("location.search.includes('q=mo') && document.querySelector('[data-responder=mo] a')",
+                   "who fits")
         page.run("document.querySelector('[data-responder=mo] a').click()")
         page.until("location.pathname === '/people/mo' && document.title.includes('mo OFFLINE')",
                    "a person's page")

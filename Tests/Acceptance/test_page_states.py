@@ -160,7 +160,8 @@ class TellingTests(PatchedTestCase):
             page.run(f"window.patches['/v1/status'] = {status};"
                      f"window.patches['/v1/alerts'] = {alerts}; 0")
             page.until("!document.querySelector('.banner')", words)
-            self.assertEqual(page.text("#said").split(".")[0], words)
+            page.until(f"document.getElementById('said').innerText.split('.')[0] === {json.dumps(words)}",
+                       words)
             self.assertEqual(
                 "firing, silenced until" in self.words(page), words.startswith("Silenced"))
             self.assert_untroubled(page)
@@ -222,7 +223,7 @@ class ForeignAnswerTests(PatchedTestCase):
         told = Told(server)
         told.tell(told.batch("kim", "north"))
         page = self.patched(server, "/", {
-            "/v1/regions": "(all) => ({...all, regions: [{region: 'north'}]})"})
+            "/v1/regions/history": "(all) => ({...all, regions: [{region: 'north'}]})"})
         self.assertIn("This part cannot be drawn.", self.words(page))
         self.assertEqual(page.text("[data-count=reachable]"), "1")
         self.assertIn("Running for", self.words(page, ".part-health"))

@@ -2,7 +2,6 @@
 // before anything else.
 
 import { h, part } from "./dom.js";
-import { help } from "./keys.js";
 import { openSignIn, who } from "./session.js";
 import {
   blindReason, both, clock, count, instant, isElsewhere, pathWith, plain, since, span, time, universal,
@@ -21,7 +20,6 @@ export function frame(state, context) {
         : h("h1", { tabindex: -1, key: "title" }, part(() => state.route.view.heading(context))),
       part(() => view(state, context))),
     part(() => footer(state, context)),
-    part(help),
   ];
 }
 

@@ -1,13 +1,14 @@
 // The page by keyboard: to search, to walk over what stands on it, to act on what one stands on.
 
 import { pressOn } from "./act.js";
+import { openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 
 const walked = "main [data-card], main [data-stop]";
 const kept = "rollcall.keys";
 
-/** What each key does, for whoever asks. */
-export const keys = [
+// What each key does, for whoever asks.
+const keys = [
   ["/", "search for a person"], ["j", "the next entry"], ["k", "the entry before"],
   ["Enter", "open the entry"], ["a", "take the alert"], ["s", "silence the alert"],
   ["c", "copy the entry for a chat"], ["n", "nudge the person"], ["g", "to the beginning"],
@@ -56,7 +57,7 @@ export function listen(go) {
     if (key === "/") document.querySelector(".find input")?.focus();
     else if (key === "j") walk(1);
     else if (key === "k") walk(-1);
-    else if (key === "?") document.getElementById("keys")?.showModal();
+    else if (key === "?") help();
     else if (key === "g") go("");
     else if (key === "Enter" && target === stop) stop.querySelector("a[href]")?.click();
     else if (!(stop && pressOn(stop, key))) return;
@@ -64,16 +65,16 @@ export function listen(go) {
   });
 }
 
-/** The list of keys, shown when somebody asks for it. */
-export function help() {
-  return h("dialog", { id: "keys", key: "keys", "aria-labelledby": "keys-title" },
-    h("h2", { id: "keys-title" }, "Keys"),
-    h("dl", { class: "facts" }, keys.map(([key, words]) => [
-      h("dt", { key }, h("kbd", null, key)), h("dd", { key: `of ${key}` }, words)])),
-    h("form", { method: "dialog" },
+// The list of keys.
+function help() {
+  openDialog({
+    title: "Keys",
+    body: () => [
+      h("dl", { class: "facts" }, keys.map(([key, words]) => [
+        h("dt", { key }, h("kbd", null, key)), h("dd", { key: `of ${key}` }, words)])),
       h("label", { class: "check" }, h("input", {
-        type: "checkbox", checked: isOn(),
-        onchange: (event) => keep(event.target.checked),
+        type: "checkbox", checked: isOn(), onchange: (event) => keep(event.target.checked),
       }), " Single keys do something"),
-      h("button", null, "Close")));
+    ],
+  });
 }

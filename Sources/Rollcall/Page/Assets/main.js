@@ -135,8 +135,7 @@ function hear(status) {
   if (["level", "incident"].some((name) => before?.sentence?.[name] !== status.sentence?.[name])) {
     readyAt = Math.min(readyAt, urgentAt);
   }
-  // Why the worst is over, only the alerts of now tell.
-  if (!stale.alerts) announce(state);
+  announce(state, stale.alerts);
   draw();
   plan();
 }
@@ -156,6 +155,12 @@ function lose(failure, wait, isOfLists = false) {
   state.nextAt = wait === null ? 0 : performance.now() + wait;
   announce(state);
   draw();
+}
+
+function refresh() {
+  // Who signed in is let in again.
+  if (state.failure !== null) link?.again();
+  read(null, true);
 }
 
 function retry() {
@@ -187,8 +192,11 @@ async function read(arrival = null, isAll = false) {
     readAt = performance.now();
     readyAt = urgentAt = readAt + retryAfter;
     // If all of the server is gone, the stream says so itself.
-    if (state.failure === null || state.failure.isOfLists) lose(error, retryAfter, true);
-    plan();
+    const isLogin = error.kind === "token" || error.kind === "scope";
+    if (state.failure === null || state.failure.isOfLists) {
+      lose(error, isLogin ? null : retryAfter, true);
+    }
+    if (!isLogin) plan();
     return;
   }
   if (state.failure?.isOfLists) state.failure = null;
@@ -268,7 +276,7 @@ function context() {
   return {
     route: state.route, memory: state.memory, status: state.status, alerts: state.alerts,
     silences: state.silences,
-    now, link: address, go, redraw: draw, refresh: () => read(null, true),
+    now, link: address, go, redraw: draw, refresh,
     // Whether "nobody" and "nothing" can be said of now.
     isSure: state.failure === null && state.status?.watching === true,
   };

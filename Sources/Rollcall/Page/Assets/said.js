@@ -4,8 +4,11 @@ import { isTaken, silenceOf } from "./rows.js";
 
 let before = null;
 
-/** Compares with the last time and says what is new. */
-export function announce(state) {
+/**
+ * Compares with the last time and says what is new. Why nobody is waited for any more only the alerts of
+ * now tell: with older ones that is said once they are read.
+ */
+export function announce(state, areAlertsOld = false) {
   const after = {
     isLost: state.failure !== null,
     isWatching: state.status?.watching ?? true,
@@ -16,6 +19,9 @@ export function announce(state) {
       .map((one) => [one.incident ?? one.alertname, isTaken(one) ? "taken"
         : one.taken ? "seen to" : silenceOf(one, state.silences) ? "silenced" : one.muted?.length ? "muted" : "open"])),
   };
+  if (areAlertsOld && before !== null) {
+    Object.assign(after, { unreached: before.unreached, firing: before.firing, ways: before.ways });
+  }
   const words = before === null ? [] : differences(before, after);
   before = after;
   if (words.length === 0) return;
