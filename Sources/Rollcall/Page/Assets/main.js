@@ -22,7 +22,7 @@ const patienceOfView = 250;
 // Lists are asked for again once something changed, and as often as they are cheap: in bytes a
 // second, while somebody uses the page and while it only stands there.
 const rateUsed = 20_000;
-const rateIdle = 80;
+const rateIdle = 50;
 const spacing = 2000;
 const spacingMax = 300_000;
 const retryAfter = 5000;
@@ -44,7 +44,8 @@ const stale = { view: true, alerts: true };
 let readyAt = 0;
 let urgentAt = 0;
 let readAt = 0;
-let usedAt = performance.now();
+// Who opens a page looks at it for a while.
+let usedAt = performance.now() - usedFor * 0.75;
 let drawn = [];
 let timer = null;
 let asking = null;
