@@ -14,13 +14,14 @@ const regionsMore = 200;
 const spellsShown = 6;
 // Columns that the window has room for.
 const widths = [[1000, 73], [640, 37], [0, 19]];
-// The kinds of cells with what the legend says of them, the worst first.
+// The kinds of cells with what the legend says of them.
 const kinds = {
   dark: "nobody can be reached", unstaffed: "unstaffed", many: "half or more silent or late",
   some: "a quarter or more", few: "a tenth or more", well: "well", empty: "nobody expected", blind: "not watching",
   none: "not counted",
 };
-const gravity = Object.keys(kinds);
+// Where a column holds several steps, what we did not see does not look well.
+const gravity = ["dark", "unstaffed", "many", "some", "few", "blind", "well", "empty", "none"];
 const drawn = new WeakMap();
 // The cell that a tab leads to, by its region and place; null for the newest of the first row.
 let stop = null;
@@ -174,7 +175,7 @@ function draw(history, context, columns) {
       onkeydown: (event) => move(event, context), onclick: (event) => open(event, context),
     }, rows.map((row) => drawRow(row, context))),
     h("div", { class: "strip-axis", "aria-hidden": "true" }, ...axis(cells)),
-    legend(history),
+    legend(history, Math.max(...cells.map((one) => one.end - one.begin))),
     h("div", { class: "strip-below" },
       h("details", null, h("summary", null, "The same in words"),
         h("ul", null, rows.map(({ region, cells: all }) => h("li", { key: region.region },
@@ -273,7 +274,7 @@ function axis(cells) {
     h("span", { class: "strip-end" })];
 }
 
-function legend(history) {
+function legend(history, step) {
   return h("figcaption", null,
     Object.entries(kinds).map(([kind, text]) => h("span", { key: kind },
       h("span", { class: `cell is-${kind}`, "aria-hidden": "true" }), text)),
@@ -282,7 +283,7 @@ function legend(history) {
     h("span", { key: "fired" }, h("span", { class: "cell", "aria-hidden": "true" },
       h("i", { class: "fired" })), "an alert fired"),
     h("span", { key: "step" },
-      `each step of ${span(history.step_seconds * 1000)} shows its worst minute`),
+      `each step of ${span(step)} shows its worst minute`),
     history.truncated ? h("span", { key: "cut" }, "cut short") : null);
 }
 
