@@ -181,7 +181,9 @@ struct RegionAlerts {
         for deed in all.sorted(by: { $0.at < $1.at }) {
             // Whoever takes it anew, or gives it back, ends what was before.
             if let last = takes.indices.last { takes[last].until = min(takes[last].until, deed.at) }
-            if deed.report.kind == .take { takes.append((deed.report, deed.at, deed.report.until)) }
+            // Nobody sees to what is over.
+            let until = min(deed.report.until, entry.endedAt ?? .distantFuture)
+            if deed.report.kind == .take { takes.append((deed.report, deed.at, until)) }
         }
         return [
             "incident": .integer(entry.incident),
