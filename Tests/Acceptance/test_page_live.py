@@ -13,7 +13,7 @@ from page_fleet import SETTINGS, Told
 from rollcall_process import eventually, ndjson
 from test_page import READY, PageTestCase
 
-IDLE_SECONDS = int(os.environ.get("ROLLCALL_IDLE", "60"))
+IDLE_SECONDS = int(os.environ.get("ROLLCALL_IDLE", "120"))
 # What a tab that nobody touches may cost a minute.
 IDLE_BYTES = 10_000
 CROWD = 100_000
@@ -65,7 +65,7 @@ class LiveTests(PageTestCase):
         page.until("document.querySelector('.grid')", "the strip")
         thread.start()
         try:
-            time.sleep(10)
+            time.sleep(25)
             # Nobody has touched it for long.
             before = page.received
             began = time.monotonic()

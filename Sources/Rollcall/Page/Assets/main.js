@@ -22,7 +22,7 @@ const patienceOfView = 250;
 // Lists are asked for again once something changed, and as often as they are cheap: in bytes a
 // second, while somebody uses the page and while it only stands there.
 const rateUsed = 20_000;
-const rateIdle = 50;
+const rateIdle = 30;
 const spacing = 2000;
 const spacingMax = 300_000;
 const retryAfter = 5000;
