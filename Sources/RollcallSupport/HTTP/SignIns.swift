@@ -30,9 +30,10 @@ struct SignIns: Sendable {
 
     /// Notes that a sign-in is over, for as long as a cookie of it could be shown.
     mutating func end(_ session: Session, at now: Timestamp) {
-        ended = ended.filter { $0.value > now }
-        if ended.count >= Self.endedMax, let first = ended.min(by: { $0.value < $1.value }) {
-            ended[first.key] = nil
+        if ended.count >= Self.endedMax {
+            ended = ended.filter { $0.value > now }
+            let first = ended.min { $0.value < $1.value }
+            if let first, ended.count >= Self.endedMax { ended[first.key] = nil }
         }
         // One that was prolonged a moment ago may end later than what is shown here.
         ended[session.number] = now + Session.idleMax
