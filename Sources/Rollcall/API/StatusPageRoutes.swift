@@ -4,14 +4,6 @@ import RollcallSupport
 
 /// The routes of the page for people. Source: V4.
 extension Router {
-    /// The rights of the page in a browser: to run and draw its own files, to ask its own server,
-    /// and nothing else. There are no inline scripts or styles, and no text may become markup.
-    static let pagePolicy = [
-        "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
-        "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'", "trusted-types 'none'",
-    ].joined(separator: "; ")
-
     /// Answers any address of the page; `root` leads from there to `/`.
     func showPage(below root: String, _ answer: @escaping Answer) {
         writer.ask { view in
@@ -20,7 +12,7 @@ extension Router {
                     status: 200,
                     headers: [
                         ("Content-Type", "text/html; charset=utf-8"),
-                        ("Content-Security-Policy", Self.pagePolicy),
+                        ("Content-Security-Policy", StatusPageShell.policy),
                         ("Referrer-Policy", "no-referrer"),
                         ("Cross-Origin-Opener-Policy", "same-origin"),
                     ], body: StatusPageShell(root: root).bytes(view)), InputStats())

@@ -16,7 +16,7 @@ enum StatusPageRefusal {
         shown.headers.removeAll { $0.0 == "Content-Type" }
         shown.headers += [
             ("Content-Type", "text/html; charset=utf-8"),
-            ("Content-Security-Policy", Router.pagePolicy), ("Referrer-Policy", "no-referrer"),
+            ("Content-Security-Policy", StatusPageShell.policy), ("Referrer-Policy", "no-referrer"),
         ]
         // Relative, as all of the page is: it may stand below a path of a proxy.
         let depth = request.path.utf8.count { $0 == UInt8(ascii: "/") } - 1

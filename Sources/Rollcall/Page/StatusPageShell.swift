@@ -5,6 +5,14 @@ import RollcallSupport
 /// The document that every view of the page begins as: what it needs, and how the fleet stood when
 /// it was asked for, which is all that a browser without JavaScript shows.
 struct StatusPageShell {
+    /// The rights of the page in a browser: to run and draw its own files, to ask its own server,
+    /// and nothing else. There are no inline scripts or styles, and no text may become markup.
+    static let policy = [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
+        "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'", "trusted-types 'none'",
+    ].joined(separator: "; ")
+
     /// The way to the page: "" or "../", so that it also works below a path of a proxy.
     let root: String
 
