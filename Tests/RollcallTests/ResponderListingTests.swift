@@ -12,13 +12,20 @@ import Testing
 
     /// A fleet that is drawn, and what changes in it.
     private struct Fleet {
-        var engine = Engine()
+        var engine: Engine
         private var now = HistoryStory.began
         private var sequence = 0
         private var dice: SplitMix
 
         init(seed: UInt64, people: Int) throws {
             dice = SplitMix(seed: seed)
+            // What alerts about regions cost at each change is not what is asked here.
+            var policy = Policy()
+            policy.alerts.noOnlineResponders.isEnabled = false
+            policy.alerts.highOfflineRate.isEnabled = false
+            policy.alerts.responderFlapping.isEnabled = false
+            policy.alerts.telemetryFeedDown.isEnabled = false
+            engine = Engine(policy: policy)
             for start in stride(from: 0, to: people, by: 500) {
                 try report((start..<min(people, start + 500)).map { "r\($0 * 7919 % 10_007)" })
             }

@@ -111,7 +111,7 @@ struct ResponderOrder: Equatable, Sendable {
         case .since: return Self.time(person.since)
         case .lastSeen: return Self.time(person.lastContactAt)
         case .silentFor:
-            guard let since = engine.quietSince(person) else { return .missing }
+            guard let since = engine.silentSince(person) else { return .missing }
             return .number(-since.milliseconds)
         case .cause:
             guard let cause = engine.suspicion(of: number)?.cause else { return .missing }

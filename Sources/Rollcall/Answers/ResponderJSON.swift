@@ -28,7 +28,7 @@ enum ResponderJSON {
             engine.isConfirmed(person) ? ",\"confirmed\":true" : ",\"confirmed\":false", to: &body)
         word("reachable", engine.reachable(person).word, to: &body)
         time("last_contact_at", person.lastContactAt, to: &body)
-        if let since = engine.quietSince(person) {
+        if let since = engine.silentSince(person) {
             GapJSON.seconds("silent_seconds", engine.clock.observedNow - since, to: &body)
         }
         if let suspicion = engine.suspicion(of: number) {

@@ -40,7 +40,7 @@ extension Engine {
 
     /// Returns the instant from which on somebody who is expected is silent: their last contact, or when
     /// they became expected if that was later; nil of all others (V12).
-    package func quietSince(_ person: Responder) -> ObservedTime? {
+    package func silentSince(_ person: Responder) -> ObservedTime? {
         person.isActive ? max(person.lastContact, person.activeSince) : nil
     }
 
