@@ -71,7 +71,8 @@ import Testing
                 "  north: 11 of 24 offline. Nobody was told; NOT REACHED: oncall (trying, 3",
                 "  attempts).",
                 "  rollcall take k-7",
-                "and 1 more alerts",
+                "pending HighUnknownRate (warning) since 30s ago (05:59:30)",
+                "  1 unknown.",
                 "",
                 "region  OFFLINE  of",
                 "north        11  24  1 DEGRADED, 1 UNKNOWN, must be staffed",
@@ -83,8 +84,7 @@ import Testing
                 "r-1        north          49m  no network",
                 "r-2        north          48m  no network",
                 "r-3        north          47m  no network",
-                "r-4        north          46m  no network",
-                "and 7 more: rollcall gaps --state open",
+                "and 8 more: rollcall gaps --state open",
                 "q quits",
             ])
     }
@@ -97,6 +97,14 @@ import Testing
         #expect(lines.allSatisfy { ConsoleText.columns($0) <= 40 })
     }
 
+    @Test func `what has no room is counted, with what to type`() throws {
+        let lines = Self.lines(try Self.facts(), 80, 18)
+        #expect(
+            lines.filter { $0.hasPrefix("and ") } == [
+                "and 1 more: rollcall status", "and 10 more: rollcall gaps --state open",
+            ])
+    }
+
     @Test func `at 200 columns and 60 lines nothing is left out`() throws {
         let lines = Self.lines(try Self.facts(), 200, 60)
         #expect(lines.count == 60 && lines.last == "q quits")
@@ -106,7 +114,7 @@ import Testing
 
     @Test(arguments: [(1, 1), (2, 3), (3, 2), (20, 6), (40, 10), (80, 5), (200, 8), (31, 17)])
     func `no size has too much on it`(columns: Int, rows: Int) throws {
-        for name in ["r", "日本語の名前", "e\u{301}", "❤\u{FE0F}", "\u{1B}[2J"] {
+        for name in ["r", "日本語の名前", "e\u{301}", "❤\u{FE0F}", "\\u001b[2J"] {
             let lines = Self.lines(try Self.facts(name: name), columns, rows)
             #expect(lines.count <= rows)
             #expect(lines.allSatisfy { ConsoleText.columns($0) <= columns })

@@ -219,7 +219,7 @@ private struct Roff {
 
     mutating func subsection(_ title: String) { line(".SS \"\(Self.escaped(title))\"") }
 
-    /// What a paragraph that follows is about, at the margin; roff already.
+    /// The subject of the paragraph that follows, at the margin; roff already.
     mutating func item(_ sign: String) { line(".TP\n\(sign)") }
 
     mutating func paragraph(_ words: String) {

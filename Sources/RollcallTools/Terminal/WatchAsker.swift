@@ -23,7 +23,7 @@ struct WatchAsker {
     static let patience = Milliseconds.seconds(10)
     /// The pause after one that failed.
     private static let pause: UInt32 = 1
-    /// What changes the page. Batches and decisions about nudges do not.
+    /// Events that change the page. Batches and decisions about nudges do not.
     private static let kinds = "status,gap,verdict,alert,blind,delivery,action,person"
 
     private let server: ServerQuestions

@@ -1,7 +1,7 @@
 import RollcallCore
 import RollcallSupport
 
-/// What a server said last, for `rollcall watch`.
+/// The last words of a server, for `rollcall watch`.
 package struct WatchFacts: Sendable {
     /// The answer about everything; nil before the first.
     var status: JSONTree?

@@ -173,7 +173,7 @@ struct WatchPage {
         var section = Section(
             head: [
                 Line(text: "\(firing) firing, \(stories.count - firing) pending", mark: .bold)
-            ], more: "more alerts")
+            ], more: "more: rollcall status")
         section.items = stories.map { story in
             wrapped(story.title, story.isFiring ? .loud : .plain)
                 + wrapped(story.text, indent: 2) + take(story)
@@ -203,7 +203,7 @@ struct WatchPage {
                 .init("of", isRight: true), .init("", least: 8),
             ], cells, style)
         var section = Section(
-            head: [Line(text: table.head, mark: .bold)], more: "more regions")
+            head: [Line(text: table.head, mark: .bold)], more: "more: rollcall status --limit 1000")
         section.items = zip(all, cells).map { region, row in
             [Line(text: table.line(row), mark: Self.isEmpty(region) ? .loud : .plain)]
         }
