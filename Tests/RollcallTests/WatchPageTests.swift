@@ -101,7 +101,7 @@ import Testing
         let lines = Self.lines(try Self.facts(), 80, 18)
         #expect(
             lines.filter { $0.hasPrefix("and ") } == [
-                "and 1 more: rollcall status", "and 10 more: rollcall gaps --state open",
+                "and 1 more: rollcall status", "and 11 more: rollcall gaps --state open",
             ])
     }
 

@@ -31,6 +31,9 @@ struct WatchPage {
         /// More that there are, beside the items.
         var beyond = 0
 
+        /// The line that counts what is left out.
+        func count(_ rest: Int) -> Line { Line(text: "and \(rest) \(more)", mark: .dim) }
+
         /// Lines that it would like, with the empty one before it.
         var wish: Int { 1 + head.count + items.reduce(0) { $0 + $1.count } + (beyond > 0 ? 1 : 0) }
     }
@@ -95,9 +98,11 @@ struct WatchPage {
         guard rest > 0, lines.count < room else { return lines }
         if lines.count == section.head.count, let item = left.first {
             // Nothing had room as a whole: the beginning of the first is worth more than a number.
-            return lines + item.prefix(room - lines.count)
+            let free = room - lines.count
+            guard rest > 1, free > 1 else { return lines + item.prefix(free) }
+            return lines + item.prefix(free - 1) + [section.count(rest - 1)]
         }
-        return lines + [Line(text: "and \(rest) \(section.more)", mark: .dim)]
+        return lines + [section.count(rest)]
     }
 
     private func fitted(_ line: Line) -> Line {
