@@ -69,7 +69,7 @@ export const people = {
       filterField(context, names(memory)), part(() => choices(context, filters)),
       memory.fault ? h("p", { class: "warned", role: "alert" }, plain(memory.fault))
         : shown ? table(context) : nothing("Nobody fits."),
-      more(shown, memory.next === null ? null : memory.total,
+      more(shown, memory.next === null ? shown : memory.total,
         () => { memory.wanted = Math.min(wantedMax, memory.wanted + step); refresh(); }));
     return beside
       ? h("div", { class: "columns listed" }, h("div", { class: "wide" }, list),

@@ -19,7 +19,7 @@ export function picture(person, events, { from, until, knownFrom }) {
   return h("figure", { class: "picture", role: "group", "aria-label": "Timeline" },
     lanes, axis(world),
     h("figcaption", null,
-      `The last ${span(until - from)}, in UTC. Hatched: not watching.`,
+      `The last ${span(until - from)}. Hatched: not watching.`,
       knownFrom > from + 1000 ? " Contacts before the first tick are not drawn." : null));
 }
 
