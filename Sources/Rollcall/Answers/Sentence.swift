@@ -196,7 +196,8 @@ struct Sentence {
         let place = unreachable.count > 1 ? " in \(AlertText.short(first.name))" : ""
         let silent =
             isUnreachable
-            ? "\(alert.stats.count) of \(first.expected) are out of contact\(place)" : ""
+            ? "\(alert.stats.count) of \(first.expected) \(first.expected == 1 ? "is" : "are") out of "
+                + "contact\(place)" : ""
         detail = [
             sentence(lasting(), silent), isUnreachable ? likely(alert) : "", seenTo(alert),
             first.isSilenced ? "Alerts about it are silenced." : "",
