@@ -84,12 +84,14 @@ function untouched() {
       "-H 'Authorization: Bearer TOKEN'"), " of one that has the scope ingest."));
 }
 
-function firing({ alerts, silences, now, link }) {
+function firing({ alerts, silences, now, link, status: watch }) {
   const fires = alerts.alerts.filter((one) => one.state === "firing");
   if (fires.length === 0) return null;
   const shown = worstFirst(fires).slice(0, firingShown);
-  const rest = fires.length - shown.length;
-  return section("firing", count(fires.length, "alert fires", "alerts fire"),
+  // Of thousands the worst are told; how many there are, the watch counts.
+  const all = Math.max(fires.length, watch.alerts?.firing ?? 0);
+  const rest = all - shown.length;
+  return section("firing", count(all, "alert fires", "alerts fire"),
     h("a", { href: link("alerts") }, "All alerts"),
     h("ul", { class: "alerts" },
       shown.map((one) => alert(one, { now: now(), link, silences, isBrief: true }))),

@@ -56,7 +56,7 @@ function header(state, context) {
   const tabs = [
     ["", "Now", null], ["people", "People", null],
     [silentPath, "Silent", state.status?.responders.OFFLINE],
-    ["alerts", "Alerts", firing(state).length], ["nudges", "Nudges", null],
+    ["alerts", "Alerts", Math.max(firing(state).length, state.status?.alerts?.firing ?? 0)], ["nudges", "Nudges", null],
     ["feeds", "Health", (state.status?.sources ?? []).filter((one) => !one.up).length
       + (state.status?.clocks?.length ?? 0)],
   ];
