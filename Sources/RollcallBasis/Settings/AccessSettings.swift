@@ -92,8 +92,8 @@ extension SettingKind where Value == String {
     static var personURL: SettingKind {
         SettingKind(shown: { .word($0) }) { (tree, key, value) throws(ConfigurationError) in
             guard let node = tree.take(key) else { return }
-            let text = node.null == nil ? node.string ?? "" : ""
-            guard text.isEmpty || ExternalURL.isOfPerson(text) else {
+            let text = node.null == nil ? node.string : ""
+            guard let text, text.isEmpty || ExternalURL.isOfPerson(text) else {
                 // Not shown: a password may stand in it.
                 throw tree.fault(
                     key,
