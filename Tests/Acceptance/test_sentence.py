@@ -1,7 +1,7 @@
 """How everything stands, in one sentence: by the server, the same everywhere; and its numbers, which are
 the engine's of the same instant.
 
-Source: Contract/Page.
+Source: V14.
 """
 
 import json

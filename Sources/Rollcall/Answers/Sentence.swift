@@ -3,7 +3,7 @@ import RollcallCore
 import RollcallSupport
 
 /// The standing of everything, in words: the worst thing first, then how it is elsewhere, then since when and
-/// most likely why. The page, its title and the terminal begin with it. Source: Contract/Page.
+/// most likely why. The page, its title and the terminal begin with it. Source: V14.
 ///
 /// It says what is true now, whether an alert fires or is silenced: an alert that goes on for a while
 /// after its reason is over is none.

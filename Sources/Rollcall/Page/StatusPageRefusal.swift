@@ -51,7 +51,7 @@ enum StatusPageRefusal {
         ),
     ]
 
-    /// What a browser shows that runs no scripts: it can still be asked for a password.
+    /// The words for a browser that runs no scripts: it can still be asked for a password.
     private static let entrance = """
         <div id="enter"></div>
         <noscript><p>To sign in needs JavaScript. Without it <a href="?login=basic">show the token as a

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What is kept of sign-ins: how many were tried in vain a short while ago, and which sessions have been
+/// The memory of sign-ins: how many were tried in vain a short while ago, and which sessions have been
 /// ended before their time. Source: R7.
 struct SignIns: Sendable {
     /// The attempts in vain that may follow each other at once.
