@@ -331,8 +331,8 @@ import Testing
         let words = "The most people: "
         let parts = stage.texts.first?.split(separator: words).map(String.init) ?? []
         #expect(
-            parts.first == "Nobody can be reached in 12 regions, 12 of 12 out of contact | 12 alerts of "
-                + "NoOnlineResponders fire as of 00:01:30 UTC and are told as one. ")
+            parts.first == "Nobody can be reached in 12 regions, 12 of 12 out of contact | "
+                + "12 alerts of NoOnlineResponders fire as of 00:01:30 UTC and are told as one. ")
         let places = parts.last?.split(separator: ";").compactMap { $0.split(separator: " ").first }
         #expect(
             places == [

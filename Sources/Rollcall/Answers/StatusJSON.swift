@@ -58,7 +58,8 @@ enum StatusJSON {
         let settings = edge.settings
         let sentence = Sentence(view)
         return [
-            "sentence": sentence.tree, "reachable": sentence.reachable, "clocks": ClockJSON.list(view.engine, edge), "store": store(view.store),
+            "sentence": sentence.tree, "reachable": sentence.reachable,
+            "clocks": ClockJSON.list(view.engine, edge), "store": store(view.store),
             "alerts": alerts(view),
             "nobody_reached": view.store.unreached.tree,
             "nudges": [
