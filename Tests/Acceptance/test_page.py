@@ -16,7 +16,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SHOTS = os.path.join(HERE, "..", "..", ".build", "page-screenshots")
 AXE = os.path.join(os.path.dirname(axe_core_python.__file__), "axe.min.js")
 SIZES = {"phone": (360, 740), "desktop": (1440, 900)}
-VIEWS = ("/", "/silent", "/silent?state=closed", "/at", "/alerts", "/nudges", "/feeds", "/people",
+WIDTHS = {**SIZES, "narrow": (320, 640), "tablet": (768, 1024)}
+VIEWS = ("/", "/silent", "/people?status=OFFLINE&sort=-silent_for", "/silent?state=closed", "/at", "/alerts", "/nudges", "/feeds", "/people",
          "/people/kim?last=15m", "/people/back?last=15m")
 READY = "document.querySelector('.view')"
 
@@ -89,7 +90,7 @@ class FleetTests(PageTestCase):
         """Nothing: what owns the server while the class lasts."""
 
     def test_every_view_looks_right_in_every_size_and_scheme(self):
-        for size, (width, height) in SIZES.items():
+        for size, (width, height) in WIDTHS.items():
             for scheme in ("light", "dark"):
                 page = self.page(width, height, scheme)
                 for view in VIEWS:
