@@ -84,7 +84,7 @@ class PictureTests(PageTestCase):
         "unreached": ("Nobody can be reached in north. Elsewhere 2 of 2 can be reached.", "Nobody has been reached"),
         "blind": ("Rollcall is not watching: who can be reached is not known. "
                   "Last, 13 of 13 could be reached.", "Not watching since"),
-        "restored": ("1 of 5 can be reached. Of 4 nothing is known yet.", "Nobody is known to be silent"),
+        "restored": ("1 of 5 can be reached; 4 have not been heard again yet.", "Nobody is known to be silent"),
         "storm": ("Nobody can be reached in r-000, r-001 and 298 more.", "300 alerts fire"),
         "crowd": ("1000 of 100000 cannot be reached. 99000 can.", "99,000"),
     }

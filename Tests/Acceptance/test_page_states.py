@@ -271,7 +271,7 @@ class TrueWordsTests(PatchedTestCase):
         self.assertEqual([one["responder_id"] for one in found], ["kim"])
         self.open(page, server)
         words = self.words(page)
-        self.assertIn("1 of 2 can be reached. Of 1 nothing is known yet.", words)
+        self.assertIn("1 of 2 can be reached; 1 has not been heard again yet.", words)
         self.assertIn("Nobody is known to be silent", words)
         self.assertNotIn(all_well, words)
         self.shots(page, "not-confirmed")

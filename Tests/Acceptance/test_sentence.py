@@ -85,7 +85,9 @@ class SentenceTests(RollcallTestCase):
         server.write(f"/v1/incidents/{alert['key']}/take", {"by": "anna"})
         self.assertIn("anna sees to it.", self.sentence(server)["detail"])
         fleet.cut(*fleet.of("north"))
-        self.says(server, "Nobody can be reached in north and harbour.", "")
+        both = self.says(server, "Nobody can be reached in north and harbour.", "")
+        # Of whom nobody sees to one, nobody sees to both.
+        self.assertNotIn("sees to it", both["detail"])
         fleet.restore(*fleet.people)
         self.says(server, "All 7 can be reached.")
 
@@ -163,9 +165,8 @@ class SentenceTests(RollcallTestCase):
         server.write("/v1/batches", [{"responder_id": "p-1"}])
         status = server.get("/v1/status").json()
         self.assertEqual(status["responders"]["ONLINE"], 5)
-        heard = self.says(server, "1 of 5 can be reached.")
+        heard = self.says(server, "1 of 5 can be reached; 4 have not been heard again yet.")
         self.assertEqual(heard["level"], "late")
-        self.assertEqual(heard["rest"], "Of 4 nothing is known yet.")
 
     def test_names_of_regions_are_text_of_bounded_length(self):
         server = self.begin(more="coverage: {regions: ['" + "x" * 60 + "', '<b>bold']}")

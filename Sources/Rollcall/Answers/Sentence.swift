@@ -59,14 +59,24 @@ struct Sentence {
         fileprivate(set) var expected: Int
         /// True if fewer may be.
         fileprivate(set) var isAtMost = false
+        /// Those who are ONLINE and were not heard since nobody watched.
+        fileprivate(set) var unheard = 0
 
         /// The share without so many of whom nobody can be reached.
         fileprivate func apart(from others: Int) -> Share {
-            Share(reachable: reachable, expected: expected - others, isAtMost: isAtMost)
+            Share(
+                reachable: reachable, expected: expected - others, isAtMost: isAtMost,
+                unheard: unheard)
         }
 
         fileprivate func words(_ what: String = "can be reached") -> String {
-            "\(isAtMost ? "at most " : "")\(reachable) of \(expected) \(what)"
+            let head = "\(isAtMost ? "at most " : "")\(reachable) of \(expected) \(what)"
+            return unheard > 0 ? "\(head); \(unheardWords)" : head
+        }
+
+        /// `4 have not been heard again yet`.
+        fileprivate var unheardWords: String {
+            "\(unheard) \(unheard == 1 ? "has" : "have") not been heard again yet"
         }
     }
 
@@ -81,6 +91,7 @@ struct Sentence {
                     let person = engine.roster[number]
                     return person.isActive && engine.reachable(person) == .yes
                 }
+                share.unheard = online - share.reachable
             } else {
                 share.isAtMost = true
             }
@@ -199,7 +210,9 @@ struct Sentence {
             ? "\(alert.stats.count) of \(first.expected) \(first.expected == 1 ? "is" : "are") out of "
                 + "contact\(place)" : ""
         detail = [
-            sentence(lasting(), silent), isUnreachable ? likely(alert) : "", seenTo(alert),
+            sentence(lasting(), silent),
+            isUnreachable ? likely(alert, isOneOfSeveral: unreachable.count > 1) : "",
+            seenTo(alert, unreachable.count + unstaffed.count > 1 ? first.name : nil),
             first.isSilenced ? "Alerts about it are silenced." : "",
         ].filter { !$0.isEmpty }.joined(separator: " ")
         return true
@@ -287,7 +300,8 @@ struct Sentence {
             parts.append((share.isAtMost ? "at most " : "") + "\(share.reachable) can")
         }
         if late > 0 { parts.append("\(late) \(late == 1 ? "is" : "are") late") }
-        let unsure = share.expected - silent - late - share.reachable
+        if silent > 0, share.unheard > 0 { parts.append(share.unheardWords) }
+        let unsure = share.expected - silent - late - share.reachable - share.unheard
         if unsure > 0 { parts.append("of \(unsure) nothing is known yet") }
         rest = parts.isEmpty ? "" : capitalised(parts.joined(separator: ", ")) + "."
         let causes = GapCause.allCases.filter { engine.aggregates.openGaps.count($0) > 0 }
@@ -334,8 +348,8 @@ struct Sentence {
     }
 
     /// Returns why, if one cause is suspected of most of those whom the alert is about.
-    private func likely(_ alert: Alert) -> String {
-        guard let cause = alert.facts.causes.first, cause.count * 2 >= alert.facts.stats.count
+    private func likely(_ alert: Alert, isOneOfSeveral: Bool = false) -> String {
+        guard let cause = alert.facts.causes.first, cause.count * 2 > alert.facts.stats.count
         else { return "" }
         let words =
             switch cause.cause {
@@ -350,44 +364,26 @@ struct Sentence {
             case .neverHeard: "phones that never reported since their people are expected"
             case .unexplained: ""
             }
-        return words.isEmpty
-            ? "Nothing that the phones had said explains it." : "Most likely \(words)."
+        if words.isEmpty { return "Nothing that the phones had said explains it." }
+        return isOneOfSeveral ? "There most likely \(words)." : "Most likely \(words)."
     }
 
     private static func named(_ cause: GapCause) -> String {
         "\(cause.word)".split(separator: "_").joined(separator: " ")
     }
 
-    private func seenTo(_ alert: Alert) -> String {
+    /// Returns who sees to an alert; of several regions also to which, for nobody may see to the others.
+    private func seenTo(_ alert: Alert, _ region: [UInt8]? = nil) -> String {
         let incidents = [alert.incident] + alert.notified.map(\.storm)
         let takes = incidents.compactMap {
             engine.alerting.notifications.take(of: $0, at: engine.clock.now)
         }
         guard let take = takes.max(by: { $0.until < $1.until }) else { return "" }
-        return "\(AlertText.short(take.by)) sees to it."
+        let what = region.map { AlertText.short($0) } ?? "it"
+        return "\(AlertText.short(take.by)) sees to \(what)."
     }
 
     private func capitalised(_ text: String) -> String {
         text.prefix(1).uppercased() + text.dropFirst()
-    }
-}
-
-extension Sentence {
-    /// As `GET /v1/status` tells it.
-    var tree: JSONTree {
-        [
-            "level": .text(level.rawValue), "headline": .text(headline),
-            "rest": .text(rest), "detail": .text(detail),
-            "since": since.map { AlertJSON.time($0) } ?? nil,
-            "incident": key.map { .text($0) } ?? nil,
-        ]
-    }
-
-    /// The numbers of who can be reached, beside it.
-    var reachable: JSONTree {
-        [
-            "yes": .integer(Int64(share.reachable)), "of": .integer(Int64(share.expected)),
-            "at_most": .boolean(share.isAtMost),
-        ]
     }
 }

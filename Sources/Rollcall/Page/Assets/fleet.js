@@ -9,7 +9,7 @@ import {
 } from "./rows.js";
 import { root } from "./server.js";
 import { loadStrip, strip } from "./strip.js";
-import { ago, causes, name, pathWith, plain, reason, span, spoken } from "./words.js";
+import { ago, causes, clock, name, pathWith, plain, reason, span, spoken } from "./words.js";
 
 const peopleShown = 8;
 const firingShown = 4;
@@ -60,15 +60,30 @@ export const fleet = {
 
 // What must be known first, in the server's words: who cannot be reached, since when, why, who can.
 function lead(context) {
-  const { status: watch } = context;
+  const { status: watch, isLost } = context;
   const sentence = watch?.sentence;
   if (!sentence) return h("h1", { tabindex: -1 }, "Now");
+  if (isLost) return leadOfThen(context);
   return h("div", { class: `lead is-${sentence.level}`, key: "lead" },
     h("div", { class: "said" },
       h("h1", { tabindex: -1 },
         h("span", { class: "worst" }, plain(sentence.headline)), " ",
         sentence.rest ? h("span", { class: "rest" }, plain(sentence.rest)) : null),
       sentence.detail ? h("p", { class: "detail" }, plain(sentence.detail)) : null),
+    numbers(context));
+}
+
+// Without contact: since when, and how it stood then. Nothing of it is told as of now.
+function leadOfThen(context) {
+  const { status: watch, age, asOf } = context;
+  const { yes, of } = watch.reachable;
+  return h("div", { class: "lead is-unknown", key: "lead" },
+    h("div", { class: "said" },
+      h("h1", { tabindex: -1 },
+        h("span", { class: "worst" }, `No contact with Rollcall for ${span(age)}.`), " ",
+        h("span", { class: "rest" }, watch.watching
+          ? `At ${clock(asOf, asOf)}, ${yes.toLocaleString("en")} of ${of.toLocaleString("en")} could be reached.`
+          : `At ${clock(asOf, asOf)} it was not watching.`))),
     numbers(context));
 }
 
@@ -101,10 +116,10 @@ function firing({ alerts, silences, now, link, status: watch }) {
 }
 
 // Each with its word, the ones that need somebody with their shape too.
-function numbers({ status: watch, link }) {
+function numbers({ status: watch, link, isSure }) {
   const people = watch.responders;
   const reach = watch.reachable;
-  const seen = watch.watching ? null : "unconfirmed";
+  const seen = isSure ? null : "unconfirmed";
   const entry = (key, number, words, path, about) => h("li", {
     key, class: `number is-${key}${number ? "" : " none"}`,
   }, h(path === null ? "div" : "a", { href: path === null ? null : link(path) },
@@ -113,11 +128,11 @@ function numbers({ status: watch, link }) {
     h("span", { class: `word ${seen ?? ""}` }, about ? shape(about) : null, words)));
   return h("ul", { class: "numbers" },
     entry("reachable", watch.watching ? reach.yes : "?", watch.watching
-      ? `${reach.at_most ? "at most " : ""}can be reached` : "who can be reached",
+      ? `${reach.at_most ? "at most " : ""}${isSure ? "can" : "could"} be reached` : "who can be reached",
     "people?reachable=yes", "ONLINE"),
-    entry("OFFLINE", people.OFFLINE, watch.watching ? "silent" : "were silent",
+    entry("OFFLINE", people.OFFLINE, isSure ? "silent" : "were silent",
       pathWith("people", longest), "OFFLINE"),
-    entry("DEGRADED", people.DEGRADED, "late", "people?status=DEGRADED", "DEGRADED"),
+    entry("DEGRADED", people.DEGRADED, isSure ? "late" : "were late", "people?status=DEGRADED", "DEGRADED"),
     others(watch));
 }
 
@@ -173,7 +188,9 @@ function silentPart(context) {
       ? h("ul", { class: "gaps" }, shown.map((one) => silentRow(one, context)))
       : rest > 0 ? nothing(noGap) : mass > 0 ? null
         : nothing(!isSure ? "That is what was known last; who is silent now cannot be seen."
-          : isDoubted
+          : watch.responders.UNKNOWN > 0
+            ? `${count(watch.responders.UNKNOWN, "person has", "people have")} not been heard yet.`
+            : isDoubted
             ? "Not everybody was heard since we were not watching: some may be silent."
             : watch.responders.active
               ? "Everybody who is expected was heard within their threshold, or is only late."
@@ -232,8 +249,10 @@ function alerting({ status: watch, alerts, silences }) {
       `no receiver is set for ${count(alone.length, "alert", "alerts")} that ${
         alone.length === 1 ? "fires" : "fire"}`];
   }
-  if (fires.some((one) => !isTaken(one) && silenceOf(one, silences))) {
-    return ["late", "silenced; nobody was told"];
+  const silenced = fires.filter((one) => !isTaken(one) && silenceOf(one, silences)).length;
+  if (silenced > 0) {
+    return ["late", silenced === fires.length ? "silenced; nobody was told"
+      : `${silenced} of ${fires.length} alerts silenced: nobody was told of ${silenced === 1 ? "it" : "them"}`];
   }
   const waiting = watch.receivers.filter((one) => one.pending).map((one) => one.name);
   return waiting.length ? ["late", ["messages wait for ", listed(waiting)]]
@@ -246,7 +265,7 @@ function listed(names) {
 }
 
 function healthPart(context) {
-  const { status: watch, now, link } = context;
+  const { status: watch, now, link, isLost, asOf } = context;
   const [kind, telling] = watch.receivers ? alerting(context) : [];
   const down = watch.sources.filter((source) => !source.up).length;
   const lines = [
@@ -256,7 +275,8 @@ function healthPart(context) {
     kind ? ["Alerting", h("span", { class: `flag is-${kind}` }, telling)] : null,
     watch.nudges ? ["Nudges", watch.nudges.mode.replaceAll("_", " ")] : null,
     watch.store ? ["Store", watch.store.state] : null,
-    watch.started_at ? ["Running for", span(now() - Date.parse(watch.started_at))] : null,
+    watch.started_at ? [isLost ? "Ran for" : "Running for", span(
+      (isLost ? asOf : now()) - Date.parse(watch.started_at))] : null,
   ].filter(Boolean);
   return section("health", "Feeds and Rollcall", h("a", { href: link("feeds") }, "More"),
     h("dl", { class: "facts" }, lines.map(([term, words]) => [

@@ -189,6 +189,7 @@ function footer(state, { age }) {
     parts.push(isElsewhere(state.asOf)
       ? "Times are those of your zone; UTC stands behind each." : "All times are UTC.");
     parts.push(`Rollcall ${plain(state.status.version)}.`);
+    parts.push("Keys: ?");
   }
   return h("footer", { key: "foot", class: age > 30_000 ? "old" : "" }, parts.join(" "));
 }
@@ -201,6 +202,8 @@ export function titleOf(state, context) {
     : state.status?.nobody_reached ? "Nobody reached" : null;
   const { view } = state.route;
   const second = view.title?.(context) ?? (view.path === "" ? null : view.name);
-  return [first, second, plain(state.status?.sentence?.headline ?? ""), "Rollcall"]
+  // Of a server that does not answer nothing is told as of now.
+  const sentence = state.failure ? "" : plain(state.status?.sentence?.headline ?? "");
+  return [first, second, sentence, "Rollcall"]
     .filter(Boolean).join(" · ");
 }

@@ -280,6 +280,8 @@ function context() {
     now, link: address, go, redraw: draw, refresh,
     // Whether "nobody" and "nothing" can be said of now.
     isSure: state.failure === null && state.status?.watching === true,
+    // Nothing is told of now: what stands here is of `asOf`.
+    isLost: state.failure !== null, asOf: state.asOf, age: age(),
   };
 }
 

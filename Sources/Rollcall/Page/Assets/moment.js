@@ -127,13 +127,13 @@ function silentPart(context) {
   const where = only ? [" in ", name(only)] : null;
   return section("then-silent",
     gaps.length ? [`${gaps.length.toLocaleString("en")}${next ? " or more" : ""} silent then`, where]
-      : ["Nobody was silent then", where],
+      : [isSeen(memory.then) ? "Nobody was silent then" : "Not known who was silent then", where],
     only ? h("a", { href: link(momentPath(memory.thenAt)) }, "All regions") : null,
     isSeen(memory.then) ? null : h("p", { class: "warned" }, unseen(memory.then)),
     gaps.length
       ? h("ul", { class: "gaps" }, shown.map((gap) => row(gap, memory.counted, link)))
       : nothing(isSeen(memory.then) ? "Everybody who was expected was heard within their threshold, "
-        + "or was only late." : "That is not known to be so: nobody was counted."),
+        + "or was only late." : "Nobody was counted then, and nobody is known to have been silent."),
     shown.length < gaps.length ? h("p", { class: "more" }, h("button", {
       type: "button", onclick: () => { memory.shown = gapsAsked; context.redraw(); },
     }, `Show ${count(gaps.length - shown.length, "more", "more")}`)) : null);

@@ -179,7 +179,7 @@ function draw(history, context, columns) {
     h("div", { class: "strip-below" },
       h("details", null, h("summary", null, "The same in words"),
         h("ul", null, rows.map(({ region, cells: all }) => h("li", { key: region.region },
-          name(region.region), `: ${standing(region, all)}. `, spells(all)))),
+          name(region.region), `: ${standing(region, all, context.isSure)}. `, spells(all)))),
         (history.blind ?? []).slice(-spellsShown).map((window) => h("p", {
           key: `${window.since}${window.reason}`,
         }, `Not watching ${between(window, instant(history.until))} (UTC).`))),
@@ -190,7 +190,7 @@ function draw(history, context, columns) {
       }, "Show more regions") : null));
 }
 
-function drawRow({ region, cells }, { link }) {
+function drawRow({ region, cells }, { link, isSure }) {
   const label = plain(region.region);
   const isStop = (begin) => stop.region === region.region && stop.begin === begin;
   const now = cells.at(-1);
@@ -214,15 +214,16 @@ function drawRow({ region, cells }, { link }) {
       }, one.paged.length || one.fired.length
         ? h("i", { class: one.paged.length ? "paged" : "fired" }) : null);
     })),
-  h("span", { class: "strip-end", role: "gridcell" }, standing(region, cells)));
+  h("span", { class: "strip-end", role: "gridcell" }, standing(region, cells, isSure)));
 }
 
 function isDark({ now, must_be_staffed: mustBe }) {
-  return now.responders.ONLINE === 0 && (now.active > 0 || mustBe);
+  const { ONLINE: online, OFFLINE: offline, DEGRADED: late } = now.responders;
+  return online === 0 && (offline + late > 0 || (now.active === 0 && mustBe));
 }
 
-// "98 of 98 silent", "unstaffed since 02:45", "78 of 81 reachable".
-function standing(region, cells) {
+// "98 of 98 silent", "unstaffed since 02:45", "78 of 81 ONLINE", "4 of 4 ONLINE when last seen".
+function standing(region, cells, isSure = true) {
   const { now } = region;
   if (now === null) return "nobody any more";
   if (now.active === 0 && region.must_be_staffed) {
@@ -232,10 +233,15 @@ function standing(region, cells) {
       ? `unstaffed since ${local(cells[since].at)}` : "unstaffed";
   }
   if (now.active === 0) return "nobody expected";
-  const silent = now.active - now.responders.ONLINE;
+  const { ONLINE: online, OFFLINE: offline, DEGRADED: late, UNKNOWN: unknown } = now.responders;
   const all = now.active.toLocaleString("en");
-  return silent === now.active ? `${all} of ${all} silent`
-    : `${now.responders.ONLINE.toLocaleString("en")} of ${all} reachable`;
+  const known = isSure ? "" : " when last seen";
+  if (online > 0) return `${online.toLocaleString("en")} of ${all} ONLINE${known}`;
+  const parts = [[offline, "silent"], [late, "late"], [unknown, "not heard yet"]]
+    .filter(([number]) => number > 0)
+    .map(([number, word]) => `${number.toLocaleString("en")} ${word}`);
+  return parts.length === 1 ? `${parts[0].replace(" ", ` of ${all} `)}${known}`
+    : `none of ${all} ONLINE${known}: ${parts.join(", ")}`;
 }
 
 // Stretches in which a region was not well, the newest first.
