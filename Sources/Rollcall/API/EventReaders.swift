@@ -193,10 +193,8 @@ final class EventReaders: @unchecked Sendable {
             start = cursor.number
         }
         // Settings may have changed since it was let in.
-        access = accessPolicy.rules.access
-        guard access.isOpen || isLetIn(question.caller) else {
-            return question.answer(
-                .problem(401, "Unauthorized", detail: "the token is not known any more"))
+        guard isLetIn(question.caller, accessPolicy.rules.access) else {
+            return question.answer(Self.unknownToken)
         }
         let key = nextKey
         nextKey += 1
@@ -219,6 +217,10 @@ final class EventReaders: @unchecked Sendable {
             410, "Gone",
             detail: "what was behind this cursor is gone, or was never here; "
                 + "the oldest that is kept is behind \(oldest.text)")
+    }
+
+    private static var unknownToken: HTTPResponse {
+        .problem(401, "Unauthorized", detail: "the token is not known any more")
     }
 
     private func failed(_ error: StoreError) -> HTTPResponse {
@@ -291,6 +293,10 @@ final class EventReaders: @unchecked Sendable {
         let isRead = page.map { $0.isEnd } ?? true
         let isOver = reader.until <= now && (isRead || reader.pages >= Self.pagesMax)
         guard reader.count > 0 || isOver else { return }
+        // Settings, or a sign-in, may have come to their end while it waited.
+        guard isLetIn(reader.question.caller, accessPolicy.rules.access) else {
+            return end(reader, Self.unknownToken)
+        }
         reader.answerPage()
         readers[reader.key] = nil
     }
@@ -348,7 +354,8 @@ final class EventReaders: @unchecked Sendable {
                 continue
             }
             if !access.isOpen,
-                isOver(reader.question.caller) || isOther && !isLetIn(reader.question.caller)
+                isOver(reader.question.caller)
+                    || isOther && !isLetIn(reader.question.caller, access)
             {
                 end(reader)
             } else if reader.stream == nil {
@@ -369,7 +376,8 @@ final class EventReaders: @unchecked Sendable {
         if readers.isEmpty, store != nil, now - lastUse > Self.idleMax { store = nil }
     }
 
-    private func isLetIn(_ caller: Caller?) -> Bool {
+    private func isLetIn(_ caller: Caller?, _ access: Access) -> Bool {
+        if access.isOpen { return true }
         guard let caller,
             let known = access.tokens.first(where: { $0.name == caller.token.name })
         else { return false }

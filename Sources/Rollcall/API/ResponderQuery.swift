@@ -175,7 +175,7 @@ extension ResponderQuery {
                 BatteryBand.allCases, \.word, \.batteries),
         ] + Telemetry.fields.indices.map { telemetry($0) } + [
             Parameter(
-                "q", "Whose id has this text in it, whatever the case of its letters.",
+                "q", "Whose id has this text in it; a to z in either case.",
                 ["type": "string", "maxLength": .integer(Int64(textMax))]
             ) { (query, value) throws(ParameterError) in
                 guard value.utf8.count <= textMax else {

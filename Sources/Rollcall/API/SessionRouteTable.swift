@@ -20,8 +20,8 @@ extension Route {
             """
             For our own page: `Origin` must be ours. The cookie (`HttpOnly`, `SameSite=Strict`) opens \
             what `read` and `act` open, as far as the token does, and ends with it; what is no GET needs \
-            our `Origin` beside it. 429 after \(AccessPolicy.attemptsMax) attempts in vain, of which \
-            one a second is forgotten.
+            our `Origin` beside it. After \(AccessPolicy.attemptsMax) attempts in vain, of which \
+            one a second is forgotten, others in vain are 429.
             """,
             shared: [.strict], body: "SignIn", answers: [200: "SessionAnswer"],
             problems: [401, 422, 429]

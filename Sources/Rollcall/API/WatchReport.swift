@@ -9,6 +9,8 @@ struct WatchReport {
     static let every = Milliseconds.seconds(4)
     /// Lists in which nothing but times changed are sent no more often: 64 sources beat all the time.
     private static let timesEvery = Milliseconds.seconds(60)
+    /// The members of which that is true.
+    private static let restless = ["sources", "clocks", "store", "subscriptions", "cluster"]
 
     /// The event that tells all of it.
     let whole: [UInt8]
@@ -27,7 +29,9 @@ struct WatchReport {
         var sentAt = last?.sentAt ?? [:]
         for member in news {
             let before = last?.members.first { $0.name == member.name }
-            let isUnchanged = before.map { Self.isAlike($0.value, member.value) } ?? false
+            let isUnchanged =
+                Self.restless.contains(member.name)
+                && before.map { Self.isAlike($0.value, member.value) } ?? false
             if let before, isUnchanged, now - (sentAt[member.name] ?? 0) < Self.timesEvery.count {
                 // What they were told holds.
                 members.append(before)

@@ -84,14 +84,13 @@ package final class AccessPolicy: Sendable {
 
     /// Returns the token of `shown`, which somebody signs in with; nil if it is nobody's.
     ///
-    /// - Throws: `TooManyAttempts` if so many were in vain that it is not looked at: nobody is to find
-    ///   one by trying.
+    /// - Throws: `TooManyAttempts` if it is nobody's and so many were in vain: whoever tries is to wait, and
+    ///   whoever has one is let in meanwhile.
     package func signIn(_ shown: [UInt8], _ rules: Rules) throws(TooManyAttempts) -> Access.Token? {
+        if let token = rules.access.holder(of: shown) { return token }
         let now = ClockReading.now().elapsed
         guard state.withLock({ $0.signIns.takeAttempt(at: now) }) else { throw TooManyAttempts() }
-        guard let token = rules.access.holder(of: shown) else { return nil }
-        state.withLock { $0.signIns.giveAttemptBack() }
-        return token
+        return nil
     }
 
     /// Ends a sign-in before its time, as far as this process knows of it.
