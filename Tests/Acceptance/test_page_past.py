@@ -92,7 +92,7 @@ class StripTests(PatchedTestCase):
         ends = page.run("[...document.querySelectorAll('.strip-end')].map((one) => one.innerText)")
         self.assertEqual(ends[0], "98 of 98 silent")
         self.assertRegex(ends[1], r"unstaffed since \d\d:\d\d")
-        self.assertEqual(ends[2], "78 of 81 reachable")
+        self.assertEqual(ends[2], "78 of 81 ONLINE")
         label = "document.querySelectorAll('[data-strip=harbour] .cell')[%d].ariaLabel"
         self.assertRegex(
             page.run(label % 68), r"harbour, \d\d:\d\d to \d\d:\d\d: nobody of 98 can be reached; "
