@@ -568,7 +568,7 @@ private let expectedPage = #"""
     …_count{route…} batches 1
     …_sum{route…} batches 0.000123
     …_bucket{route="inputs",le…} none
-    … 19 more like it
+    … 20 more like it
     …_bucket{route="other",le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 0, 0.0025 0, 0.005 0, \#
     0.01 0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
     …_count{route…} other 1

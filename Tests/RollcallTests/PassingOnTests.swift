@@ -19,14 +19,19 @@ import Testing
             let takes = parameters.contains {
                 $0["$ref"] as? String == "#/components/parameters/atLeast"
             }
-            let isRead = route.method == .get && route.resource.path.hasPrefix("/v1/")
+            let isRead =
+                route.method == .get && route.resource.path.hasPrefix("/v1/")
+                && route.resource != .session
             #expect(takes == isRead, "\(route.name)")
         }
     }
 
     @Test func `S15: every write is the leader's but what is asked of one member`() {
         let passed = Route.all.filter(\.isPassedOn)
-        let ofOne = ["reload", "drainClusterMember", "joinClusterMember", "adoptClusterLog"]
+        let ofOne = [
+            "reload", "signIn", "signOut", "drainClusterMember", "joinClusterMember",
+            "adoptClusterLog",
+        ]
         #expect(
             Set(Route.all.filter { $0.method != .get }.map(\.name)).union(Self.inputs)
                 == Set(passed.map(\.name) + ofOne))

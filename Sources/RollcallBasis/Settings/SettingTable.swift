@@ -24,7 +24,7 @@ extension Setting {
             "more names that Host may hold on loopback"),
         Setting(
             "web.person_url", .personURL, \.accessPolicy.personURL,
-            "a person in your own system: https://example.org/people/{id}"),
+            "a person elsewhere: https://example.org/people/{id}"),
         Setting(
             "web.tokens", .tokens, \.accessPolicy.access,
             "{name, scopes: [ingest, input:NAME, …], token_file}"
