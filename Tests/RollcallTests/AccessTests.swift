@@ -133,12 +133,8 @@ import Testing
         func scope(_ method: String, _ path: String) -> Access.Scope? {
             Route.scope(method, among: Route.of(Target(path)?.resource))
         }
-        // Files of the page tell of nobody, and whoever has no token yet signs in.
-        let open: Set<Resource> = [.healthy, .ready, .leader]
-        let isOpenToAll = { (resource: Resource, method: String) in
-            open.contains(resource) || resource == .asset && method == "GET"
-                || resource == .session && ["GET", "POST", "DELETE"].contains(method)
-        }
+        // Files of the page tell of nobody, and whoever signs in has no token yet.
+        let open: Set<Resource> = [.healthy, .ready, .leader, .asset, .session]
         let ingest: [Resource: Set<String>] = [
             .batches: ["POST"], .transitions: ["POST"], .responders: ["POST", "PUT"],
             .heartbeat: ["POST", "DELETE"], .wakes: ["POST"], .nudges: ["POST"],
@@ -151,7 +147,7 @@ import Testing
             for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "post", ""] {
                 let isInput = resource == .input || resource == .inputBelow
                 let expected: Access.Scope? =
-                    isOpenToAll(resource, method)
+                    open.contains(resource)
                     ? nil
                     : isInput && ["GET", "POST", "PUT"].contains(method)
                         ? .ingest

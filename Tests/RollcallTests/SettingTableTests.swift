@@ -134,8 +134,11 @@ import Testing
             let others = words.compactMap { try? Self.configuration(setting.key, $0) }.filter {
                 setting.value($0) != setting.value(Configuration())
             }
-            // Those that its error names are all beyond on_mission.offline_after; a user needs a file.
-            let without = ["liveness.on_mission.degraded_after", "cluster.log.etcd.user"]
+            // Those that its error names are all beyond on_mission.offline_after; a user needs a file; the
+            // braces of a person's address need quotes.
+            let without = [
+                "liveness.on_mission.degraded_after", "cluster.log.etcd.user", "web.person_url",
+            ]
             // Of the three thresholds of a background none is taken alone.
             let isTakenAlone =
                 !without.contains(setting.key) && !setting.key.contains(".background.")
