@@ -186,6 +186,11 @@ function copied(about, text) {
   });
 }
 
+// An alert in the words that stand on its card, without the numbers behind them.
+function titleOf(one) {
+  return (one.annotations?.summary ?? `${one.alertname} ${subject(one.labels)}`).split(/[,:] /)[0];
+}
+
 // MARK: Taking
 
 function ownName() {
@@ -217,7 +222,7 @@ const spans = [["30m", "30 min"], ["1h", "1 h"], ["2h", "2 h"], ["4h", "4 h"], [
 
 function take(one, about) {
   openDialog({
-    title: ["Take ", plain(one.alertname), " ", name(subject(one.labels))],
+    title: ["Take it: ", plain(titleOf(one))],
     label: "Take it",
     doing: "Taking it…",
     also: remedy,
@@ -290,7 +295,7 @@ function silence(one, about) {
   let length = "2h";
   const usualEnd = localTime(Date.now() + 3_600_000);
   openDialog({
-    title: ["Silence ", plain(one.alertname), " ", name(subject(one.labels))],
+    title: ["Silence: ", plain(titleOf(one))],
     label: "Silence",
     doing: "Silencing…",
     also: remedy,

@@ -72,7 +72,7 @@ function header(state, context) {
       h("label", null, h("span", { class: "unseen" }, "Find people, by a part of the id"),
         h("input", {
           name: "q", type: "search", autocomplete: "off", spellcheck: "false", maxlength: 256,
-          placeholder: "Find a person", enterkeyhint: "search", "aria-keyshortcuts": "/",
+          placeholder: "Find", enterkeyhint: "search", "aria-keyshortcuts": "/",
         })),
       h("kbd", { class: "hint", "aria-hidden": "true" }, "/"),
       h("button", { type: "submit" }, "Find")),
@@ -177,7 +177,7 @@ function blind(state, { now }) {
       time(watch.not_watching_since, now())),
     at === null ? "" : ` (for ${span(now() - at)})`,
     reasons.length ? `: ${reasons.join("; ")}` : "",
-    ". Statuses are the last known ones."));
+    ". Statuses are the last known ones. Until it watches again, reach people another way."));
 }
 
 // MARK: Footer

@@ -41,7 +41,7 @@ export const people = {
   path: "people",
   name: "People",
 
-  heading: () => "People",
+  heading: ({ route }) => (route.query.get("status") === "OFFLINE" ? "Silent" : "People"),
 
   async load(context) {
     const { every, memory, route } = context;
@@ -61,14 +61,16 @@ export const people = {
   },
 
   render(context) {
-    const { memory, route, refresh } = context;
+    const { memory, route, refresh, isSure } = context;
     const filters = filtersOf(route.query);
     const shown = memory.found.length;
     const beside = differences(context, filters);
-    const list = section("people", count(memory.total, "person", "people"), words(context),
+    const list = section("people", memory.fault ? "The filter is not understood"
+      : count(memory.total, "person", "people"), words(context),
       filterField(context, names(memory)), part(() => choices(context, filters)),
       memory.fault ? h("p", { class: "warned", role: "alert" }, plain(memory.fault))
-        : shown ? table(context) : nothing("Nobody fits."),
+        : shown ? table(context)
+          : nothing(isSure ? "Nobody fits." : "Nobody fits, of what was known last."),
       more(shown, memory.next === null ? shown : memory.total,
         () => { memory.wanted = Math.min(wantedMax, memory.wanted + step); refresh(); }));
     return beside
@@ -154,10 +156,10 @@ function standing(one) {
 }
 
 // Watched time, which goes on as long as we watch.
+// Watched time: while nobody watches, or answers, it stands still, and an age beside it would not.
 function silence(one, { memory, now, isSure }) {
-  if (one.silent_seconds === undefined) return null;
-  const since = isSure ? Math.max(0, now() - memory.asOf) : 0;
-  return span(one.silent_seconds * 1000 + since);
+  if (one.silent_seconds === undefined || !isSure) return null;
+  return span(one.silent_seconds * 1000 + Math.max(0, now() - memory.asOf));
 }
 
 function phone(one) {

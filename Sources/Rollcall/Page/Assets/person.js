@@ -149,7 +149,8 @@ function nudges({ memory, now: clockNow, link, route }) {
   return section("nudge", "Would they be nudged now?", null,
     h("p", null, next(answer, clockNow())),
     answer?.last_nudged_at
-      ? h("p", { class: "aside" }, "Last nudged ", ago(answer.last_nudged_at, clockNow()), ".")
+      ? h("p", { class: "aside" }, answer.mode === "dry_run" ? "Last would have been nudged "
+        : "Last nudged ", ago(answer.last_nudged_at, clockNow()), ".")
       : null,
     answer && !answer.watching ? h("p", { class: "warned" }, "Nobody is nudged while Rollcall "
       + "cannot see.") : null);

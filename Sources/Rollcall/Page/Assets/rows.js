@@ -134,14 +134,14 @@ function receivers(alert) {
 }
 
 /** Who was told of an alert, who could not be, and who is not to be, as sentences. */
-export function telling(alert, now) {
+export function telling(alert, now, silences = []) {
   if (alert.state !== "firing") return null;
   const told = receivers(alert).map((one) => h("li", {
     key: `told ${one.receiver} ${one.target ?? 0}`, class: `way is-${one.state}`,
   }, (ways[one.state] ?? ((it) => [receiver(it), `: ${spoken(it.state)}`]))(one, now)));
   const muted = (alert.muted ?? []).map((one) => h(
     "li", { key: `muted ${one.receiver}`, class: "muted" },
-    name(one.receiver), " is not told: ", mute(one)));
+    name(one.receiver), " is not told: ", mute(one), whose(one, silences, now)));
   if (isForNobody(alert)) {
     return h("ul", { class: "telling" }, taken(alert, now),
       h("li", { class: "way is-none" }, "no receiver is set for it: nobody is told"));
@@ -159,6 +159,13 @@ function taken(alert, now) {
   return h("li", { key: "taken", class: "way is-taken" },
     name(one.by), " sees to it until ", time(one.until, now),
     one.note ? `: ${plain(one.note)}` : null);
+}
+
+// Who silenced it, until when, and why.
+function whose(one, silences, now) {
+  const found = silences.find((silence) => silence.id === one.silence);
+  return found ? [" by ", name(found.author), " until ", time(found.ends_at, now), ": ",
+    plain(found.comment)] : null;
 }
 
 /** Why a receiver is not told. */
@@ -236,7 +243,7 @@ export function alert(one, { now, link, isBrief, silences = [] }) {
     h("span", { class: "aside which" }, one.incident ? `incident ${one.incident} · ` : null,
       numbersOf(one))),
   !isBrief && notes.description ? h("p", { class: "aside" }, plain(notes.description)) : null,
-  telling(one, now),
+  telling(one, now, silences),
   alertActions(one, now));
 }
 
