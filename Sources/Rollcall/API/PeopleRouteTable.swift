@@ -25,7 +25,8 @@ extension Route {
             Those whom the filters choose against all others who are expected: what their phones said \
             and are, region and duty, each with how many have it on both sides, most telling first. A \
             fact is left out unless it is more common among the chosen beyond what chance does in small \
-            numbers; if none is, `differences` is empty. A fact that is itself a filter is left out.
+            numbers; if none is, `differences` is empty. Of a fact the three values that tell the most are \
+            answered. A fact that is itself a filter is left out.
             """,
             query: ResponderQuery.differenceParameters, answers: [200: "Differences"]
         ) { $0.listDifferences($1, $2) },
