@@ -3,6 +3,7 @@
 Source: V4, V12, V13.
 """
 
+import json
 import random
 import unittest
 import urllib.parse
