@@ -90,6 +90,8 @@ class VerdictTests(RollcallTestCase):
         self.assertLess(abs(milliseconds(person.pop("as_of")) - now_ms()), 2000)
         since = milliseconds(person.pop("since"))
         self.assertTrue(received <= since <= now_ms())
+        # Since the last contact, a moment ago.
+        self.assertLess(person.pop("silent_seconds"), 60)
         self.assertEqual(person, {
             "responder_id": "r/17 ü", "status": "ONLINE", "confirmed": True, "reachable": "yes",
             "last_contact_at": rfc3339(received), "last_location_at": rfc3339(received - 4000),

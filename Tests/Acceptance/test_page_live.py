@@ -31,7 +31,7 @@ class LiveTests(PageTestCase):
     def test_a_hundred_thousand_people_cost_an_idle_tab_less_than_ten_kilobytes_a_minute(self):
         server = self.serve(
             "liveness: {on_duty: {expected: 10m, degraded_after: 20m, offline_after: 30m}}\n"
-            "limits: {items: 10000}\nnudges: {stale_after: 1h}\n")
+            "limits: {items: 10000}\n")
         names = [f"p-{number:06}" for number in range(CROWD)]
         regions = [f"region-{number:03}" for number in range(256)]
 

@@ -7,7 +7,8 @@ import { ask, Failure, follow, isOurs } from "./server.js";
 const silenceMax = 7000;
 const spacing = 5000;
 const spacingMax = 60_000;
-const kinds = "alert,delivery,action,blind,nudge,person";
+// Of a large fleet nobody could read what is told of each person: their numbers come with the status.
+const kinds = "alert,delivery,action,blind";
 
 /** Applies a merge patch (RFC 7396). */
 export function merged(target, change) {
@@ -22,7 +23,7 @@ export function merged(target, change) {
 
 /**
  * Keeps hold of the server until `stop` of what is returned. `heard(status)` is called with how the
- * watch stands, `decided(kind)` when an event of that kind came, `lost(failure, wait)` when the server
+ * watch stands, `decided(kind, event)` when one of the few events came that are followed, `lost(failure, wait)` when the server
  * does not answer and is tried again after so many milliseconds; null is for ever.
  */
 export function live({ heard, decided, lost }) {
@@ -52,7 +53,7 @@ export function live({ heard, decided, lost }) {
           streamFailures = 0;
           heard(status);
         } else if (kind !== "begin") {
-          decided(kind);
+          decided(kind, data);
         }
       });
   }

@@ -22,7 +22,7 @@ const patienceOfView = 250;
 // Lists are asked for again once something changed, and as often as they are cheap: in bytes a
 // second, while somebody uses the page and while it only stands there.
 const rateUsed = 20_000;
-const rateIdle = 30;
+const rateIdle = 20;
 const spacing = 2000;
 const spacingMax = 300_000;
 const retryAfter = 5000;
@@ -141,12 +141,11 @@ function hear(status) {
   plan();
 }
 
-function decided(kind) {
-  stale.view = true;
-  if (kind !== "nudge" && kind !== "push") {
-    stale.alerts = true;
-    readyAt = Math.min(readyAt, urgentAt);
-  }
+function decided(kind, event) {
+  // What became of a push is somebody's own affair.
+  if (kind === "delivery" && event?.responder_id !== undefined) return;
+  stale.view = stale.alerts = true;
+  readyAt = Math.min(readyAt, urgentAt);
   plan();
 }
 
