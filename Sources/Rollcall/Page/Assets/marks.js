@@ -44,29 +44,6 @@ export function severity(word) {
     word ?? "none");
 }
 
-/** How many are in each status, as one bar. Its text stands beside it, so that it is only seen. */
-export function bar(counts) {
-  const all = statuses.reduce((sum, word) => sum + (counts[word] ?? 0), 0);
-  if (all === 0) return h("div", { class: "bar empty", "aria-hidden": "true" });
-  // One of five thousand must still be seen.
-  const shares = statuses.map((word) => {
-    const number = counts[word] ?? 0;
-    return number > 0 ? Math.max(number / all, 0.012) : 0;
-  });
-  const sum = shares.reduce((a, b) => a + b, 0);
-  let x = 0;
-  const parts = statuses.map((word, place) => {
-    const width = (shares[place] / sum) * 100;
-    const part = h("rect", {
-      key: word, x: `${x.toFixed(2)}%`, y: 0, width: `${width.toFixed(2)}%`, height: "100%",
-      class: `fill is-${word}`,
-    });
-    x += width;
-    return part;
-  });
-  return h("svg", { class: "bar", "aria-hidden": "true" }, parts);
-}
-
 /** The pattern of what nobody saw; to stand in a drawing whose parts are filled with it. */
 export function hatching(id) {
   return h("defs", null, h("pattern", {

@@ -4,7 +4,7 @@
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { between } from "./band.js";
-import { instant, name, pathWith, plain, span } from "./words.js";
+import { both as bothOf, clock, instant, name, pathWith, plain, span } from "./words.js";
 
 // A little less, so that the server's now, which is later, still gives steps of five minutes.
 const hoursAsked = 6 * 3_600_000 - 60_000;
@@ -49,18 +49,12 @@ export async function loadStrip(context) {
 
 /** "21:12" by this browser's clock. */
 export function local(at) {
-  const time = new Date(at);
-  return `${two(time.getHours())}:${two(time.getMinutes())}`;
+  return clock(at, at);
 }
 
 /** "21:12 (19:12 UTC)"; where both are the same, "19:12 UTC". */
 export function both(at) {
-  const utc = new Date(at).toISOString().slice(11, 16);
-  return local(at) === utc ? `${utc} UTC` : `${local(at)} (${utc} UTC)`;
-}
-
-function two(number) {
-  return String(number).padStart(2, "0");
+  return bothOf(at, at);
 }
 
 // MARK: Cells
