@@ -9,6 +9,7 @@ import unittest
 from page_fleet import SETTINGS, Told
 from rollcall_process import eventually
 from test_page import READY, SIZES, PageTestCase, shot
+from test_page_states import PATCHING
 
 KEYS = {name: f"{name}-0123456789abcdef" for name in ("ops", "eye", "all")}
 TOKENS = """
@@ -124,7 +125,10 @@ class SigningTests(ActingTestCase):
             page = self.page(width, height, "dark" if size == "phone" else "light")
             page.open(f"http://127.0.0.1:{self.server.port}/people/kim?last=15m")
             page.until(ENTRANCE, "the entrance")
-            self.assertIn("A token is needed", page.text())
+            self.assertIn("is shown to those who sign in", page.text())
+            # What only those who give tokens out understand stands behind it.
+            self.assertNotIn("scope", page.text())
+            self.assertIn("web.tokens", page.run("document.querySelector('details').textContent"))
             page.screenshot(shot(f"entrance-{size}"))
             self.assert_accessible(page, "the entrance")
             self.assertEqual(page.run("document.activeElement.name"), "token")
@@ -324,6 +328,52 @@ class DoingTests(ActingTestCase):
             page.run("document.querySelector('a.button').href"),
             "https://people.example/p?who=a%2Fb%3Fc%3Dd%23e%26f%3D%252e%252E")
 
+    def test_who_can_go_instead_is_asked_in_the_list_and_the_focus_comes_and_goes(self):
+        for width, height in ((1440, 900), (320, 640)):
+            page = self.enter("ops", "/alerts", width, height)
+            card = self.card("harbour")
+            self.click(page, card, "Who can go instead")
+            page.until("document.querySelector('.instead a')", "somebody can")
+            first = page.text(".instead a")
+            page.until("document.activeElement === document.querySelector('.instead a')",
+                       "the focus is on the first")
+            self.assertIn("Dry run: nobody is asked", self.words(page, "dialog"))
+            row = "document.querySelector('.instead li')"
+            self.click(page, row, "Ask")
+            page.until(f"/(Asked|Not asked|Dry run)\\b.*[a-z]/.test({row}.innerText)", "the decision")
+            (method, path, body, _), = self.sent(page)
+            self.assertEqual((method, path), ("POST", "/v1/nudges"))
+            self.assertEqual(json.loads(body)["responder_id"], first)
+            self.assert_accessible(page, f"who can go {width}")
+            page.press("Escape")
+            page.until(f"!{DIALOG}", "it is left")
+            page.until("document.activeElement.innerText.startsWith('Who can go')", "the focus is back")
+            self.assertTrue(page.run(f"{card}.contains(document.activeElement)"))
+            # A browser that gives no focus to what is pressed: it comes there all the same.
+            page.run("document.activeElement.blur(); [...document.querySelectorAll('[data-card] button')]"
+                     ".find((one) => one.innerText.startsWith('Who can go')).click()")
+            page.until("document.querySelector('.instead a')", "again")
+            page.press("Escape")
+            page.until("document.activeElement.innerText.startsWith('Who can go')", "the focus is back")
+            self.assert_untroubled(page)
+
+    def test_to_ask_is_what_is_done_first_where_it_helps_and_only_there(self):
+        main = "document.querySelector('[data-key=n]').classList.contains('main')"
+        for mode, person, is_main, words in (
+                ("live", "kim", True, None), ("live", "on-00", False, None),
+                ("live", "off", False, "Who is not expected is not asked."),
+                ("dry_run", "kim", False, "Dry run: nobody is asked"),
+                ("disabled", "kim", False, "Nudges are disabled: nobody is asked")):
+            page = self.enter("ops", "/feeds")
+            page.tell("Page.addScriptToEvaluateOnNewDocument", {"source": "{ %s %s }" % (
+                PATCHING, "window.patches['/v1/status'] = (all) => ({...all, nudges: {...all.nudges, mode: "
+                f"{json.dumps(mode)}}}}});")})
+            self.open(page, self.server, f"/people/{person}")
+            page.until("document.querySelector('[data-key=n]')", "their card")
+            self.assertEqual(page.run(main), is_main, f"{mode} {person}")
+            if words:
+                self.assertIn(words, self.words(page))
+
     def test_who_can_go_instead_and_what_goes_to_a_chat(self):
         page = self.enter("ops")
         card = self.card("harbour")
@@ -362,7 +412,8 @@ class DoingTests(ActingTestCase):
         self.assertIn("eye, reads only", self.words(page, ".who-is"))
         self.click(page, self.card("harbour"), "Take it")
         page.until(DIALOG, "the way in")
-        self.assertIn("the scope act is needed, which the token eye lacks", page.text("dialog"))
+        self.assertIn("you may look, and not act", page.text("dialog"))
+        self.assertIn("the scope act, which the token eye lacks", page.text("dialog"))
         self.assert_accessible(page, "the way in")
         page.type(KEYS["eye"])
         page.press("Enter")

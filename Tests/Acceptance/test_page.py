@@ -464,13 +464,16 @@ class SafetyTests(PageTestCase):
         stranger.login_with(None, None)
         stranger.tell("Fetch.enable", {"handleAuthRequests": True})
         stranger.open(f"http://127.0.0.1:{server.port}/")
-        self.assertIn("A token is needed", stranger.text())
+        self.assertIn("is shown to those who sign in", stranger.text())
         # It signs in there (test_acting); a password is asked for only where that is wanted.
         self.assertEqual(stranger.challenges, 0)
         stranger.screenshot(shot("no-token-phone-light"))
         backend = self.page(login=("any", tokens["ingest"]))
         backend.open(f"http://127.0.0.1:{server.port}/alerts?login=basic")
-        self.assertIn("does not have the scope read", backend.text())
+        self.assertIn("You may not look at this page", backend.text())
+        # What whoever gives tokens out needs stands behind it.
+        self.assertIn("does not have the scope read",
+                      backend.run("document.querySelector('details').textContent.replace(/\\s+/g, ' ')"))
         backend.screenshot(shot("wrong-scope-desktop-light"))
         page = self.page(login=("any", tokens["read"]))
         self.open(page, server, "/people?login=basic")

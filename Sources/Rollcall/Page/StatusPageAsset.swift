@@ -26,6 +26,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     case now = "now.css"
     case moment = "moment.js"
     case nudges = "nudges.js"
+    case outcome = "outcome.js"
     case people = "people.js"
     case person = "person.js"
     case phones = "phones.js"
@@ -66,6 +67,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         case .now: PackageResources.now_css
         case .moment: PackageResources.moment_js
         case .nudges: PackageResources.nudges_js
+        case .outcome: PackageResources.outcome_js
         case .people: PackageResources.people_js
         case .person: PackageResources.person_js
         case .phones: PackageResources.phones_js

@@ -24,30 +24,39 @@ enum StatusPageRefusal {
         let text = words.text.replacing("href=\"/\"", with: "href=\"\(root)\"")
         let assets = root + Resource.asset.path(StatusPageAsset.version, "").dropFirst()
         let isEntrance = refusal.status != 404
-        shown.body = Array(document(words.title, text, assets, isEntrance).utf8)
+        shown.body = Array(document(words.title, text, words.detail, assets, isEntrance).utf8)
         return shown
     }
 
-    private static let words: [Int: (title: String, text: String)] = [
+    // To whoever wants to look, and to whoever gives tokens out.
+    private static let words: [Int: (title: String, text: String, detail: String)] = [
         401: (
-            "A token is needed",
+            "Sign in",
             """
-            Sign in with a token that has the scope <code>read</code>, and <code>act</code> to take \
-            incidents, silence and ask. Who runs this Rollcall has listed the tokens under \
-            <code>web.tokens</code>.
+            Who can be reached, and who is silent and why, is shown to those who sign in. Use the token \
+            that you were given; whoever has none gets one from those who run Rollcall here.
+            """,
+            """
+            A token is needed, of those under <code>web.tokens</code>: with the scope <code>read</code> to \
+            look, and <code>act</code> to take incidents, silence and ask.
             """
         ),
         403: (
             "This is not open to you",
             """
-            Either this token does not have the scope <code>read</code>, which the page needs: sign in \
-            with another. Or this name is not one that Rollcall knows itself by \
-            (<code>web.external_url</code>, <code>web.trusted_hosts</code>).
+            You may not look at this page with what you have signed in with, or not at this address. \
+            Sign in with another token, or ask those who run Rollcall here.
+            """,
+            """
+            Either this token does not have the scope <code>read</code>, which the page needs. Or this \
+            name is not one that Rollcall knows itself by (<code>web.external_url</code>, \
+            <code>web.trusted_hosts</code>).
             """
         ),
         404: (
             "There is no such page",
-            "The fleet is at <a href=\"/\">the beginning</a>; a person is at <code>/people/ID</code>."
+            "The fleet is at <a href=\"/\">the beginning</a>; a person is at <code>/people/ID</code>.",
+            ""
         ),
     ]
 
@@ -59,8 +68,11 @@ enum StatusPageRefusal {
         """
 
     private static func document(
-        _ title: String, _ text: String, _ assets: String, _ isEntrance: Bool
+        _ title: String, _ text: String, _ detail: String, _ assets: String, _ isEntrance: Bool
     ) -> String {
+        let behind = """
+            <details><summary>For those who run it</summary><p>\(detail)</p></details>
+            """
         let enter = "<script type=\"module\" src=\"\(assets)\(StatusPageAsset.enter.rawValue)\">"
         let script = isEntrance ? "\n\(enter)</script>" : ""
         return """
@@ -73,7 +85,7 @@ enum StatusPageRefusal {
             <link rel="stylesheet" href="\(assets)\(StatusPageAsset.style.rawValue)">
             <link rel="stylesheet" href="\(assets)\(StatusPageAsset.actStyle.rawValue)">\(script)</head>
             <body><main id="main" class="plain entrance"><h1>\(title)</h1><p>\(text)</p>
-            \(isEntrance ? entrance : "")</main></body></html>
+            \(isEntrance ? entrance + behind : "")</main></body></html>
 
             """
     }

@@ -3,85 +3,15 @@
 // pressed or sent.
 
 import { copy, lineOf } from "./chat.js";
-import { choice, field, openDialog, sentence } from "./dialog.js";
+import { choice, field, openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { insteadOf, insteadOfRegion } from "./instead.js";
-import { may, needing, openSignIn, send, shownPage, remedy, whoIs } from "./session.js";
-import { count, name, plain, spoken, subject } from "./words.js";
+import { failed, once, outcome, report, run } from "./outcome.js";
+import { may, needing, remedy, shownPage, whoIs } from "./session.js";
+import { count, holdReason, instant, name, plain, readable, spoken, subject } from "./words.js";
 
-const saidFor = 5 * 60_000;
 const nameKept = "rollcall-name";
 const labels = ["region", "source", "suspected"];
-
-// MARK: What came of it
-
-/** By what was acted on: what is under way, or came of it. */
-const outcomes = new Map();
-
-function report(subjectKey, kind, words) {
-  outcomes.set(subjectKey, { kind, words, at: performance.now() });
-  const said = document.getElementById("said");
-  if (said) said.textContent = words;
-  shownPage()?.redraw();
-}
-
-/** What came of the last action on something, as long as it matters. */
-function outcome(subjectKey) {
-  const one = outcomes.get(subjectKey);
-  if (!one) return null;
-  if (one.kind !== "busy" && performance.now() - one.at > saidFor) {
-    outcomes.delete(subjectKey);
-    return null;
-  }
-  const mark = { busy: "…", done: "✓", held: "–", failed: "✗" }[one.kind];
-  return h("p", { class: `outcome is-${one.kind}`, key: "outcome" },
-    h("span", { "aria-hidden": "true" }, `${mark} `), one.words);
-}
-
-// Whether something was done is not known: it is sent again under the same name.
-const pending = new Map();
-
-async function once(what, method, path, body) {
-  const text = JSON.stringify([method, path, body ?? null]);
-  const kept = pending.get(what);
-  const key = kept?.text === text ? kept.key : freshKey();
-  pending.set(what, { text, key });
-  try {
-    const answer = await send(method, path, body, key);
-    pending.delete(what);
-    return answer;
-  } catch (error) {
-    if (error.kind === "lost") {
-      error.message += "; whether it was done is not known: try again, it is done once";
-    } else {
-      pending.delete(what);
-    }
-    throw error;
-  }
-}
-
-function freshKey() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** Does something without a dialog, and says what came of it: `work` returns words, or `held` words. */
-async function run(subjectKey, doing, work) {
-  if (outcomes.get(subjectKey)?.kind === "busy") return;
-  report(subjectKey, "busy", doing);
-  try {
-    const words = await work();
-    report(subjectKey, words.held ? "held" : "done", words.held ?? words);
-  } catch (error) {
-    if (!error.kind) console.error(error);
-    failed(subjectKey)(error);
-    if (error.kind === "token" || error.kind === "scope") openSignIn(sentence(error));
-  }
-}
-
-function failed(subjectKey) {
-  return (error) => report(subjectKey, "failed", sentence(error));
-}
 
 /** "18:30 (12:45 UTC)": by the clock of this device, and by everybody's. */
 function byBothClocks(text) {
@@ -129,7 +59,8 @@ export function alertActions(one, now) {
       button("Silence", () => needing("act", "To silence it", () => silence(one, about)),
         options({ key: "s" })),
       one.labels?.region !== undefined
-        ? button("Who can go instead", () => insteadOfRegion(one.labels.region), { describes }) : null,
+        ? button("Who can go instead", () => insteadOfRegion(one.labels.region, asking), { describes })
+        : null,
       /^https?:\/\//.test(address)
         ? h("a", { key: "runbook", class: "button", href: address, rel: "noreferrer" }, "Runbook")
         : null,
@@ -141,14 +72,13 @@ export function alertActions(one, now) {
 /** The buttons of a person, and what came of the last one. */
 export function personActions(person) {
   const id = person.responder_id;
-  const about = `person ${id}`;
-  const isMissing = whoIs() !== null && !may("act");
+  const about = aboutPerson(id);
   const own = whoIs()?.person_url ?? null;
+  const note = person.not_expected ? "Who is not expected is not asked." : askedNobody();
   return [
     h("div", { class: "acts", key: "acts", role: "group", "aria-label": "Actions" },
-      button("Ask now", () => needing("act", "To ask somebody", () => askNow(id, about)),
-        { key: "n", isMain: true, isMissing }),
-      button("Who can go instead", () => insteadOf(id, `Instead of ${plain(id)}`)),
+      askButton("Ask now", id, { key: "n", isMain: note === null && isToBeAsked(person) }),
+      button("Who can go instead", () => insteadOf(id, `Instead of ${plain(id)}`, asking)),
       button("Copy id", () => copied(about, id), { key: "c" }),
       own !== null && /^https?:\/\//.test(own)
         ? h("a", {
@@ -156,6 +86,7 @@ export function personActions(person) {
           rel: "noreferrer", target: "_blank",
         }, "Open in your system", h("span", { "aria-hidden": "true" }, " ↗"),
         h("span", { class: "unseen" }, " (in a new window)")) : null),
+    note ? h("p", { class: "aside", key: "note" }, note) : null,
     outcome(about),
   ];
 }
@@ -342,7 +273,7 @@ function mutes(scope) {
       ? `Now it mutes ${count(meant.length, "alert that fires", "alerts that fire")}:`
       : "Nothing that it would mute fires now."),
     h("ul", null, meant.slice(0, 5).map((alert) => h("li", { key: JSON.stringify(alert.labels) },
-      plain(alert.annotations?.summary ?? alert.alertname)))),
+      readable(alert.annotations?.summary ?? alert.alertname)))),
     meant.length > 5 ? h("p", null, `and ${meant.length - 5} more.`) : null,
     h("p", { class: "aside" }, "Notifications are muted; the alerts fire and end as ever."));
 }
@@ -354,7 +285,45 @@ function localTime(at) {
 
 // MARK: Asking
 
+const hour = 3_600_000;
 const decided = { send: "Asked", dry_run: "Dry run", hold: "Not asked" };
+
+function aboutPerson(id) {
+  return `person ${id}`;
+}
+
+// Whom it helps to ask: who is waited for, and was not heard as expected, while we can see that.
+function isToBeAsked(person) {
+  return ["OFFLINE", "DEGRADED", "UNKNOWN"].includes(person.status) && shownPage()?.isSure === true;
+}
+
+/** Why nobody at all is asked, in words; null where people are. */
+function askedNobody() {
+  const mode = shownPage()?.status?.nudges?.mode;
+  return mode === "dry_run" ? "Dry run: nobody is asked; it only says what would be decided."
+    : mode === "disabled" ? "Nudges are disabled: nobody is asked." : null;
+}
+
+function askButton(words, id, options) {
+  return button(words, () => needing("act", "To ask somebody", () => askNow(id, aboutPerson(id))),
+    { isMissing: whoIs() !== null && !may("act"), ...options });
+}
+
+/** What a list of people has beside each: the button that asks them, and what came of it. */
+const asking = {
+  note: askedNobody,
+  one: (id) => [h("div", { class: "acts", key: "acts" }, askButton("Ask", id, { describes: plain(id) })),
+    h("div", { role: "status", key: "came" }, outcome(aboutPerson(id)))],
+};
+
+// Which of the limits it is that holds somebody back; null where it is none of them.
+function throttle({ reason, until }) {
+  if (reason !== "throttled") return null;
+  const frozen = shownPage()?.status?.nudges?.frozen_until;
+  if (frozen && instant(until) >= instant(frozen)) return holdReason(reason, { until, frozenUntil: frozen });
+  return instant(until) - shownPage().now() > hour
+    ? "they were asked six times within a day" : "they were asked less than an hour ago";
+}
 
 function askNow(id, about) {
   run(about, "Asking…", async () => {
@@ -366,7 +335,7 @@ function askNow(id, about) {
       return answer.answer === "asked" ? "Asked." : { held: "Not now: nobody says why." };
     }
     const until = answer.until ? ` (not before ${byBothClocks(answer.until)})` : "";
-    const why = answer.text ?? spoken(answer.reason ?? "");
+    const why = throttle(answer) ?? answer.text ?? spoken(answer.reason ?? "");
     const word = decided[answer.decision] ?? spoken(answer.decision);
     const words = why.toLowerCase().startsWith(word.toLowerCase())
       ? `${why.charAt(0).toUpperCase()}${why.slice(1)}${until}.` : `${word}: ${why}${until}.`;

@@ -5,14 +5,28 @@ import { h, patch } from "./dom.js";
 import { plain } from "./words.js";
 
 let number = 0;
+// What was pressed last: not every browser gives the focus to what is pressed.
+let pressed = null;
+/** What draws each dialog that is open. */
+const opened = new Set();
+
+document.addEventListener("click", (event) => {
+  pressed = event.target.closest?.("button, a[href]") ?? null;
+}, true);
+
+/** Draws what is open again, since something that it shows has changed. */
+export function redrawDialogs() {
+  for (const draw of opened) draw();
+}
 
 /**
  * Opens a dialog. `body(redraw, close)` draws its fields; `submit(fields)` does it and ends the dialog, or
  * throws what is said in it, with `also(failure, forget)` as a way on, or by `late(failure)` if the dialog
- * was left meanwhile. Without `submit` it only shows something.
+ * was left meanwhile. Without `submit` it only shows something. Of what is returned, `focus(selector)` gives
+ * the focus to what came later, unless somebody has moved it meanwhile.
  */
 export function openDialog({ title, body, label, doing, submit, also, late }) {
-  const opener = document.activeElement;
+  const opener = document.activeElement === document.body ? pressed : document.activeElement;
   const node = document.createElement("dialog");
   const id = `dialog-${number += 1}`;
   node.setAttribute("aria-labelledby", id);
@@ -65,18 +79,25 @@ export function openDialog({ title, body, label, doing, submit, also, late }) {
 
   node.addEventListener("close", () => {
     node.remove();
-    // Where it was opened from may be gone by now.
+    opened.delete(draw);
     if (document.querySelector("dialog[open]")) return;
-    if (opener?.isConnected) opener.focus();
-    else document.querySelector("h1")?.focus();
+    opener?.focus();
+    // Where it was opened from may be gone by now.
+    if (opener === null || document.activeElement !== opener) document.querySelector("h1")?.focus();
   });
+  opened.add(draw);
   draw();
   document.body.append(node);
   node.showModal();
   // The first field, and not the button that ends it.
-  (node.querySelector("input:not([type=hidden]), select, textarea, a[href]")
-    ?? node.querySelector("button"))?.focus();
-  return { close, redraw: draw };
+  const first = node.querySelector("input:not([type=hidden]), select, textarea, a[href]")
+    ?? node.querySelector("button");
+  first?.focus();
+  const focus = (selector) => {
+    if (!node.open || node.contains(document.activeElement) && document.activeElement !== first) return;
+    node.querySelector(selector)?.focus();
+  };
+  return { close, redraw: draw, focus };
 }
 
 /** A field with its name. */

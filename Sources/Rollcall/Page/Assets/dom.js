@@ -35,7 +35,10 @@ function listed(children) {
 
 /** Makes `parent`'s children what `after` says; `before` is what the last call was given. */
 export function patch(parent, before, after) {
+  const focused = document.activeElement;
   patchChildren(parent, listed(before), listed(after), false);
+  // Who is moved to another place loses the focus.
+  if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
 }
 
 function create(wanted, isSVG) {

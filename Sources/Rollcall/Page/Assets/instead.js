@@ -9,14 +9,14 @@ import { ago, name, pathWith, personPath, spoken } from "./words.js";
 
 const listed = 20;
 
-/** The list of who can be reached in somebody's stead. */
-export function insteadOf(id, title) {
-  list(title, () => ask(pathWith("v1/responders", { instead_of: id, limit: listed })));
+/** The list of who can be reached in somebody's stead; `asking` draws the button of each. */
+export function insteadOf(id, title, asking) {
+  list(title, asking, () => ask(pathWith("v1/responders", { instead_of: id, limit: listed })));
 }
 
 /** The list of who can go to a region: who is near somebody silent there is near it. */
-export function insteadOfRegion(region) {
-  list(["Who can go to ", name(region)], async () => {
+export function insteadOfRegion(region, asking) {
+  list(["Who can go to ", name(region)], asking, async () => {
     const silent = await ask(pathWith("v1/responders", { status: "OFFLINE", region, limit: 1 }));
     const first = silent.responders[0]?.responder_id;
     return ask(pathWith("v1/responders", first === undefined
@@ -24,7 +24,7 @@ export function insteadOfRegion(region) {
   });
 }
 
-function list(title, load) {
+function list(title, asking, load) {
   let found = null;
   let failure = null;
   const shown = openDialog({
@@ -36,17 +36,22 @@ function list(title, load) {
       return [
         h("p", { class: "aside", key: "order" }, "The same region or circle first, then who is on duty, "
           + "then whose location is the newest."),
+        asking.note() ? h("p", { class: "aside", key: "note" }, asking.note()) : null,
         h("ol", { class: "instead", key: "list" }, found.map((one) => h("li", { key: one.responder_id },
-          h("a", {
+          h("div", { class: "who" }, h("a", {
             href: shownPage()?.link(personPath(one.responder_id)), class: "person", onclick: close,
           }, name(one.responder_id)),
           h("span", null, one.region ? ["in ", name(one.region)] : null),
-          h("span", null, spoken(one.duty_state ?? "")),
+          h("span", null, spoken(one.duty_state ?? "").toLowerCase()),
           h("span", { class: "aside" }, "location ",
-            ago(one.last_location_at, shownPage()?.now() ?? Date.now()))))),
+            ago(one.last_location_at, shownPage()?.now() ?? Date.now()))),
+          asking.one(one.responder_id)))),
       ];
     },
   });
   load().then((answer) => { found = answer.responders; }, (error) => { failure = error; })
-    .finally(() => shown.redraw());
+    .finally(() => {
+      shown.redraw();
+      shown.focus(".instead a");
+    });
 }

@@ -34,7 +34,7 @@ export async function send(method, where, body = undefined, key = null) {
     text = await answer.text();
   } catch (error) {
     throw new Failure("lost", error.name === "TimeoutError"
-      ? `no answer within ${patience / 1000} s` : "the server cannot be reached");
+      ? `no answer within ${patience / 1000} s` : "the server does not answer");
   }
   let found = null;
   try {
@@ -113,14 +113,18 @@ function until() {
 
 // MARK: In and out
 
-/** Asks for a token. `reason` says what it is for; `then` goes on once one is signed in. */
-export function openSignIn(reason = null, then = null) {
+/**
+ * Asks for a token. `reason` says what it is for; `then` goes on once one is signed in; `detail` is for whoever
+ * gives tokens out.
+ */
+export function openSignIn(reason = null, then = null, detail = null) {
   openDialog({
     title: "Sign in",
     label: "Sign in",
     doing: "Signing in…",
     body: () => [
       reason ? h("p", { key: "reason" }, reason) : null,
+      detail ? h("p", { key: "detail", class: "aside" }, detail) : null,
       tokenField(),
     ],
     submit: async ({ token }) => {
@@ -168,14 +172,16 @@ export async function needing(scope, purpose, work) {
     work();
     return;
   }
-  const reason = known.proof === "none" ? `${purpose}, a token with the scope ${scope} is needed.`
+  const [reason, detail] = known.proof === "none"
+    ? [`${purpose}, sign in with your token.`, `It needs the scope ${scope}.`]
     : known.token !== null && known.proof === "password"
-      ? `${purpose}, one must be signed in: a token that is shown as a password only reads.`
-      : `${purpose}, the scope ${scope} is needed, which the token ${plain(known.token)} lacks.`;
+      ? [`${purpose}, sign in with your token.`, "A token that is shown as a password only reads."]
+      : [`${purpose}, sign in with another token: you may look, and not act.`,
+        `It needs the scope ${scope}, which the token ${plain(known.token)} lacks.`];
   openSignIn(reason, () => {
     if (may(scope)) work();
     else needing(scope, purpose, work);
-  });
+  }, detail);
 }
 
 /** What a refusal in the middle of something leads to: who one is may have changed. */

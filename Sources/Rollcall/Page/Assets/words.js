@@ -116,9 +116,15 @@ export function pathWith(path, parameters) {
   return text ? `${path}?${text}` : path;
 }
 
+/** "5000", "99 000": from five digits on thousands stand apart, by a space at which no line ends. */
+export function amount(number) {
+  const digits = String(number);
+  return digits.length < 5 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
 /** "1 person", "2 people". */
 export function count(number, one, many) {
-  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+  return `${amount(number)} ${number === 1 ? one : many}`;
 }
 
 // MARK: Words of the house
@@ -133,6 +139,15 @@ const house = {};
 
 /** The causes that may be suspected. */
 export const causes = Object.keys(house.reasons ?? {});
+
+// Causes and verdicts as the server's sentences have them: after a number, or a colon.
+const identifiers = new RegExp(`([\\d:] )(${[...causes, ...Object.keys(house.proofs ?? {})]
+  .filter((one) => one.includes("_")).join("|")})\\b`, "g");
+
+/** A sentence of the server's about people who are silent, with its causes as they are read. */
+export function readable(text) {
+  return plain(text ?? "").replace(identifiers, (_, before, word) => before + spoken(word));
+}
 
 /** Why a cause is suspected. */
 export function reason(cause, evidence) {
@@ -173,8 +188,26 @@ export function blindReason(word) {
   return house.blindness[word] ?? spoken(word);
 }
 
-/** Why somebody is not nudged. */
-export function holdReason(word) {
+const hour = 3_600_000;
+
+/**
+ * Why somebody was not nudged `at` an instant, as exactly as is known: `until` when they are not, `frozenUntil`
+ * when nobody is, `before` the nudge that came before, whether all was a dry run, and whether nobody watched.
+ */
+export function holdReason(word, { at, until, frozenUntil, before, isDry, isUnwatched } = {}) {
+  if (word === "throttled") {
+    if (frozenUntil && instant(until) >= instant(frozenUntil)) {
+      return "nudges are frozen, because the clock stepped or the store is an older one";
+    }
+    if (before?.asked) return "somebody had asked them not long before";
+    // Who was asked by somebody is left alone for an hour at most.
+    if (before || !frozenUntil && instant(until) - instant(at) > hour) {
+      return isDry ? "they would have been nudged not long before, in a dry run"
+        : "they were nudged not long before";
+    }
+    if (!frozenUntil) return "they were nudged, or asked by somebody, not long before";
+  }
+  if (word === "blind" && isUnwatched) return "Rollcall was not watching";
   return house.holds[word] ?? spoken(word);
 }
 
