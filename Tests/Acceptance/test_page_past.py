@@ -6,7 +6,7 @@ import unittest
 from page_fleet import SETTINGS, Told
 from rollcall_process import eventually, milliseconds, rfc3339
 from test_page import SIZES, PageTestCase, shot
-from test_page_states import PatchedTestCase
+from test_page_states import PATCHING, PatchedTestCase
 
 NARROW = {**SIZES, "tablet": (768, 1024), "smallest": (320, 640)}
 READY = "document.querySelector('.strip .cell')"
@@ -92,12 +92,12 @@ class StripTests(PatchedTestCase):
         ends = page.run("[...document.querySelectorAll('.strip-end')].map((one) => one.innerText)")
         self.assertEqual(ends[0], "98 of 98 silent")
         self.assertRegex(ends[1], r"unstaffed since \d\d:\d\d")
-        self.assertEqual(ends[2], "78 of 81 ONLINE")
+        self.assertEqual(ends[2], "78 of 81 can be reached")
         label = "document.querySelectorAll('[data-strip=harbour] .cell')[%d].ariaLabel"
         self.assertRegex(
             page.run(label % 68), r"harbour, \d\d:\d\d to \d\d:\d\d: nobody of 98 can be reached; "
             "NoOnlineResponders fired, incident 41")
-        self.assertIn("paged for incident 41", page.run(label % 69))
+        self.assertIn("told of incident 41", page.run(label % 69))
         self.assertIn("98 of 98 can be reached", page.run(label % 0))
         self.assertIn("not watching", page.run(label % 30))
         # Names are text, and what would turn them is shown.
@@ -176,12 +176,35 @@ class StripTests(PatchedTestCase):
 
     def test_the_focus_stays_where_it_is_when_the_strip_is_drawn_again(self):
         page = self.strip()
-        page.run("document.querySelectorAll('[data-strip=east] .cell')[50].focus()")
-        page.resize(768, 900, "light")
-        page.until("document.querySelectorAll('[data-strip=east] .cell').length < 40", "fewer", 5)
-        self.assertEqual(
-            page.run("document.querySelectorAll('.strip .grid [tabindex=\"0\"]').length"), 1)
+        # Of two neighbours one begins no column any more.
+        for place in (50, 51):
+            page.resize(1440, 900, "light")
+            page.until("document.querySelectorAll('[data-strip=east] .cell').length > 40", "more", 5)
+            page.run(f"document.querySelectorAll('[data-strip=east] .cell')[{place}].focus()")
+            begin = page.run("Number(document.activeElement.dataset.place)")
+            page.resize(768, 900, "light")
+            page.until("document.querySelectorAll('[data-strip=east] .cell').length < 40", "fewer", 5)
+            self.assertEqual(page.run("document.activeElement.closest('[data-strip]').dataset.strip"), "east")
+            self.assertIn(begin - page.run("Number(document.activeElement.dataset.place)"), (0, 300_000))
+            self.assertEqual(
+                page.run("document.querySelectorAll('.strip .grid [tabindex=\"0\"]').length"), 1)
+            self.assertEqual(page.run("document.activeElement.tabIndex"), 0)
         self.assert_untroubled(page)
+
+    def test_marks_stand_in_their_cells_and_a_phone_explains_what_it_shows(self):
+        for width, height in NARROW.values():
+            page = self.strip(width, height)
+            outside = page.run(
+                "[...document.querySelectorAll('.grid .cell > i')].map((one) => ["
+                "one.getBoundingClientRect(), one.parentNode.getBoundingClientRect()]).filter("
+                "([mark, cell]) => mark.top < cell.top || mark.bottom > cell.bottom"
+                " || mark.left < cell.left - 1 || mark.right > cell.right + 1).length")
+            self.assertEqual(outside, 0, width)
+            shown = page.run("[...document.querySelectorAll('.strip figcaption > span')]"
+                             ".filter((one) => one.offsetParent).map((one) => one.innerText.trim())")
+            self.assertEqual("a quarter or more" in shown, True)
+            drawn = page.run("!!document.querySelector('.grid .is-none')")
+            self.assertEqual("not counted" in shown, drawn or width > 672)
 
 
 class MomentTests(PageTestCase):
@@ -272,6 +295,32 @@ class MomentTests(PageTestCase):
                  "(one) => one.innerText === 'Back to now').click()")
         page.until("location.pathname === '/'", "now")
         page.until("document.querySelector('.numbers')", "the fleet of now")
+        self.assert_untroubled(page)
+
+    def test_a_minute_that_is_not_there_says_which_is_shown_instead(self):
+        page = self.page()
+        for asked, words in (("tomorrow", "“tomorrow” is no time"), ("2026-02-30T10:00Z", "is no time"),
+                             ("2999-01-01T00:00Z", "is still to come")):
+            self.open(page, self.server, f"/at?t={asked}")
+            page.until("document.querySelector('.part-then-regions')", "another minute")
+            notice = self.words(page, ".past .other")
+            self.assertIn("That minute is not there: ", notice)
+            self.assertIn(words, notice)
+            shown = self.words(page, "h1").removeprefix("The fleet as it was at ")
+            self.assertIn(f"Shown is {shown}.", notice)
+        self.moment_of_nobody()
+
+    def moment_of_nobody(self):
+        page = self.page()
+        page.tell("Page.addScriptToEvaluateOnNewDocument", {"source": PATCHING + (
+            "window.patches['/v1/regions/history'] = (all) => ({...all, samples: [1], blind: [], alerts: [],"
+            "regions: [{region: 'north', responders: {}, alerts: [], must_be_staffed: false, now: null}]});"
+            "window.patches['/v1/gaps'] = (all) => ({...all, gaps: [], next: null});")})
+        self.open(page, self.server, f"/at?t={self.then['sampled_at'][:16]}Z")
+        page.until("document.querySelector('.part-then-regions')", "the past")
+        self.assertEqual(page.run("document.querySelectorAll('.then').length"), 0)
+        self.assertIn("Nobody was expected in any region then.", self.words(page))
+        self.assertIn("Nobody was expected then.", self.words(page, ".part-then-silent"))
         self.assert_untroubled(page)
 
     def test_a_minute_that_nobody_counted_says_so(self):

@@ -56,6 +56,51 @@ class PatchedTestCase(PageTestCase):
                 self.assert_accessible(page, f"{name} {size} {scheme}")
 
 
+class HeldTests(PatchedTestCase):
+    """Many who are held for one reason are one entry, and the reason is one."""
+
+    LEDGER = """(all) => {
+      const entry = (id, at, more) => ({id, at: ago(at), responder_id: `r-${id % 40}`, decision: 'hold',
+        reason: 'throttled', until: ago(-7200), dry_run: false, asked: false, cause: 'app_suspended',
+        stale_seconds: 900, text: 'not nudged: for one of two reasons', ...more});
+      const held = (from, count, at, more) => Array.from({length: count}, (_, n) =>
+        entry(from + n, at + n, more));
+      return {...all, mode: 'live', frozen_until: FROZEN, next: null, nudges: [
+        ...held(100, 50, 10), ...held(200, 4, 70, {reason: 'solo', until: null}),
+        ...held(230, 2, 74, {reason: 'no_token', until: null}),
+        entry(300, 90, {decision: 'send', reason: null, until: null, text: 'nudged'}),
+        ...held(400, 3, 95, {reason: 'solo', until: null})]};
+    }"""
+
+    def test_many_who_are_held_alike_are_one_entry_that_shows_each(self):
+        server = self.serve(SETTINGS)
+        page = self.patched(server, "/nudges", {"/v1/nudges": self.LEDGER.replace("FROZEN", "null")})
+        groups = page.run("[...document.querySelectorAll('.group > .what')].map((one) => one.innerText"
+                          ".replace(/\\s+/g, ' '))")
+        self.assertEqual(len(groups), 3)
+        self.assertRegex(groups[0], r"^held, 50 times They were nudged not long before\. between ")
+        self.assertRegex(groups[1], r"^held, 4 times Nobody else of their circles is active\. between ")
+        # A nudge in between begins anew.
+        self.assertRegex(groups[2], r"^held, 3 times Nobody else of their circles is active\. between ")
+        self.assertRegex(self.words(page, ".group .who"), r"^40 people r-\d+, r-\d+, r-\d+ and 37 more$")
+        self.assertEqual(page.run("[...document.querySelectorAll('.ledger > .entry')].length"), 6)
+        self.assertEqual(page.run("document.querySelectorAll('.group .entry').length"), 57)
+        self.assertFalse(page.run("document.querySelector('.group .entry').checkVisibility()"))
+        page.run("document.querySelector('.group summary').click()")
+        self.assertTrue(page.run("document.querySelector('.group .entry').checkVisibility()"))
+        self.shots(page, "held")
+        self.assert_untroubled(page)
+
+    def test_a_freeze_is_named_where_it_is_the_reason(self):
+        server = self.serve(SETTINGS)
+        page = self.patched(
+            server, "/nudges", {"/v1/nudges": self.LEDGER.replace("FROZEN", "ago(-7200)")})
+        words = self.words(page, ".group .what")
+        self.assertIn("Nudges are frozen, because the clock stepped or the store is an older one.", words)
+        self.assertNotIn(" or nudges", words)
+        self.assert_untroubled(page)
+
+
 class TellingTests(PatchedTestCase):
     """D1: told is only who took it, and that nobody was reached comes first."""
 
@@ -120,7 +165,8 @@ class TellingTests(PatchedTestCase):
             active_at: ago(20), starts_at: ago(20), count: 3, total: 3, told: [], muted: [],
             WAYS}]})"""
         pending = "(all) => ({...all, receivers: [{name: 'pager', kind: 'webhook', pending: 2}]})"
-        quiet = "(all) => ({...all, receivers: [{name: 'pager', kind: 'webhook', pending: 0}]})"
+        quiet = ("(all) => ({...all, last_batch_at: ago(1), "
+                 "receivers: [{name: 'pager', kind: 'webhook', pending: 0}]})")
         nothing = "(all) => ({...all, alerts: []})"
         for kind, words, status, alerts in (
                 ("bad", "pager does not take alerts", pending, alert.replace("WAYS", receivers)),
@@ -328,7 +374,7 @@ class TrueWordsTests(PatchedTestCase):
         self.assertIn("After the nudge: nothing came in the 5 min until the next nudge.", words)
         # Each member would know another number of their group.
         self.assertIn("mass gap (many fell silent within a minute).", words)
-        self.assertIn("the gap lasted 13 min that we watched (19 min by the clock).", words)
+        self.assertIn("the gap lasted 13 min that was watched (19 min by the clock).", words)
         self.assert_untroubled(page)
 
 
@@ -386,7 +432,7 @@ class IncidentTests(PageTestCase):
             words = self.words(page)
             self.assertIn("NoOnlineResponders north", words)
             self.assertIn("It fires now", words)
-            self.assertIn(alert["annotations"]["summary"], words)
+            self.assertIn(alert["annotations"]["summary"].replace("_", " "), words)
             self.assertIn("How it went", words)
             self.assertEqual(page.run("[...document.querySelectorAll('main a')].filter("
                                       f"(a) => a.href === '{self.RUNBOOK}').length"), 1)

@@ -8,7 +8,8 @@ import {
   alert, causes, count, more, mute, person, runbook, section, worstFirst,
 } from "./rows.js";
 import {
-  ago, instant, length, name, pathWith, plain, since, span, spoken, subject, time,
+  ago, amount, instant, length, name, pathWith, plain, readable, since, span, spoken, subject,
+  time,
 } from "./words.js";
 
 const historyShown = 20;
@@ -68,16 +69,16 @@ export const alertsView = {
     return [
       memory.alertname === null ? null : h("p", { key: "only", class: "aside" },
         `Only ${plain(memory.alertname)}. `, h("a", { href: link("alerts") }, "All alerts")),
-      section("firing", fires.length ? `${fires.length} firing`
+      section("firing", fires.length ? `${amount(fires.length)} firing`
         : isSure ? "Nothing fires" : "Nothing fired",
         alerts.truncated ? "some are left out: there are too many" : null,
         fires.length ? list(fires) : nothing(isSure
-          ? "No alert fires now." : "No alert fired when we last saw."),
+          ? "No alert fires now." : "No alert fired, of what was known last."),
         alerts.watchdog
           ? h("p", { class: "aside" },
             "The Watchdog fires, as it should: its receivers would notice its end.") : null),
       pending.length
-        ? section("pending", `${pending.length.toLocaleString("en")} pending`, null, list(pending))
+        ? section("pending", `${amount(pending.length)} pending`, null, list(pending))
         : null,
       silencesPart(context),
       history(context),
@@ -168,7 +169,7 @@ function headline(one, now) {
     severity(one.severity),
     h("span", { class: "state" }, one.state),
     h("span", { class: "alertname" }, plain(one.alertname)), " ", name(subject(one.labels)),
-    h("span", { class: "summary" }, plain(one.annotations?.summary ?? "")),
+    h("span", { class: "summary" }, readable(one.annotations?.summary)),
     h("span", { class: "aside" }, time(one.starts_at, now),
       end === null ? `, for ${span(now - instant(one.starts_at))} so far`
         : `, for ${span(end - instant(one.starts_at))}`),
@@ -178,7 +179,7 @@ function headline(one, now) {
 function story(one, now, link) {
   return [
     one.annotations?.description
-      ? h("p", { key: "words" }, plain(one.annotations.description)) : null,
+      ? h("p", { key: "words" }, readable(one.annotations.description)) : null,
     h("dl", { class: "facts", key: "facts" },
       fact("State", one.ended_at
         ? [`${one.state} `, time(one.ended_at, now), "; it fired ", time(one.starts_at, now),
@@ -204,7 +205,7 @@ function number(one) {
   const limit = one.threshold === null ? ""
     : isRate ? `, threshold ${Number((one.threshold * 100).toFixed(2))} %` : `, threshold ${one.threshold}`;
   const held = one.for_ms ? `, held for ${length(one.for_ms)} before it fired` : "";
-  return `${one.count} of ${one.total}${isRate ? `, that is ${value}` : ""}${limit}${held}`;
+  return `${amount(one.count)} of ${amount(one.total)}${isRate ? `, that is ${value}` : ""}${limit}${held}`;
 }
 
 // States, who was told, who was not, and every attempt, in the order of their times.

@@ -3,7 +3,7 @@
 import { openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { root } from "./server.js";
-import { instant, plain, span, spoken, subject } from "./words.js";
+import { instant, plain, readable, span, spoken, subject } from "./words.js";
 
 /** An alert as one line of text. */
 export function lineOf(alert, now) {
@@ -15,7 +15,7 @@ export function lineOf(alert, now) {
   const { taken } = alert;
   const parts = [
     `${spoken(alert.severity).toUpperCase()} ${plain(alert.alertname)} ${plain(subject(alert.labels))}`,
-    plain(alert.annotations?.summary ?? ""), alert.state === "firing" ? null : spoken(alert.state), since,
+    readable(alert.annotations?.summary), alert.state === "firing" ? null : spoken(alert.state), since,
     away.length ? `not reached: ${away.join(", ")}` : null,
     taken ? `${plain(taken.by)} sees to it until ${taken.until.slice(11, 16)} UTC`
       : alert.state === "firing" ? "nobody has taken it" : null,

@@ -5,7 +5,7 @@ import { pathOf } from "./filters.js";
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { count, section } from "./rows.js";
-import { name, spoken } from "./words.js";
+import { amount, name, spoken } from "./words.js";
 
 // So often it is asked for; in seconds.
 const rereadEvery = 20;
@@ -55,7 +55,7 @@ export function differences({ memory, route, link, redraw }, filters) {
     : found.chosen < 3 ? "They are too few to say."
       : "Nothing that is known of them is more common than among all others.";
   return section("differ", "What is different about them",
-    `${count(found.chosen, "person", "people")} against ${found.rest.toLocaleString("en")} others`,
+    `${count(found.chosen, "person", "people")} against ${amount(found.rest)} others`,
     found.differences.length
       ? h("ul", { class: `differ${memory.allDifferences ? " whole" : ""}` },
         found.differences.map((one, place) => line(one, place, query, link)))
@@ -74,9 +74,9 @@ function line(one, place, query, link) {
       h("span", { class: "fact" }, facts[one.fact] ?? spoken(one.fact)), " ",
       h("strong", null, value(one))),
     bars(share, rest),
-    h("span", { class: "aside" }, `${one.in.toLocaleString("en")} of ${one.of.toLocaleString("en")
-    } (${percent(share)}); of all others ${one.rest.toLocaleString("en")} of ${
-      one.rest_of.toLocaleString("en")} (${percent(rest)})`));
+    h("span", { class: "aside" }, `${amount(one.in)} of ${amount(one.of)
+    } (${percent(share)}); of all others ${amount(one.rest)} of ${
+      amount(one.rest_of)} (${percent(rest)})`));
 }
 
 function percent(share) {

@@ -5,7 +5,7 @@ import { nobodyReached } from "./frame.js";
 import { nothing } from "./marks.js";
 import { section } from "./rows.js";
 import { between, historyPath, seen } from "./band.js";
-import { ago, instant, name, plain, span, spoken, time } from "./words.js";
+import { ago, amount, instant, name, plain, span, spoken, time } from "./words.js";
 
 export const feeds = {
   path: "feeds",
@@ -71,7 +71,7 @@ function inputs({ memory, now }) {
       const problem = one.last_problem;
       return h("li", { key: one.name }, name(one.name), h("span", { class: "aside" },
         one.requests ? ["last heard ", ago(one.last_request_at, now()),
-          `; ${accepted} taken, ${duplicate} known already, ${rejected} refused`] : "nothing came yet",
+          `; ${amount(accepted)} taken, ${amount(duplicate)} known already, ${amount(rejected)} refused`] : "nothing came yet",
         problem ? ["; last problem ", ago(problem.at, now()), ": ",
           plain([problem.pointer, problem.detail].filter(Boolean).join(": "))] : null));
     })));
@@ -125,7 +125,7 @@ function itself({ status: watch, now }) {
       ? "taken" : "the last reload was refused: those from before hold"),
     "read ", ago(settings.loaded_at, now())]] : null,
     nudges ? ["Nudges", [spoken(nudges.mode), `, sink ${spoken(nudges.sink)}`,
-      nudges.pending ? `, ${nudges.pending} on their way` : null]] : null,
+      nudges.pending ? `, ${amount(nudges.pending)} on their way` : null]] : null,
   ].filter(Boolean);
   return section("itself", "Rollcall itself", null,
     h("dl", { class: "facts" }, lines.map(([term, words]) => [
@@ -145,7 +145,7 @@ function receivers({ status: watch }) {
     watch.receivers.length
       ? h("ul", { class: "sources" }, watch.receivers.map((one) => h("li", { key: one.name },
         name(one.name), h("span", { class: "aside" }, spoken(one.kind),
-          one.pending ? `; ${one.pending} messages wait` : "; nothing waits"))))
+          one.pending ? `; ${amount(one.pending)} messages wait` : "; nothing waits"))))
       : nothing("None: alerts go to the log only."));
 }
 
@@ -164,7 +164,7 @@ function subscriber(one) {
   if (one.state === "trying") return [flag(false, "Away"), `, ${lag}: ${one.error}`];
   if (one.state === "following") return ["the leading member sends"];
   if (one.state === "starting") return ["starting"];
-  return [one.skipped ? `${lag}; ${one.skipped} were too old and skipped` : lag];
+  return [one.skipped ? `${lag}; ${amount(one.skipped)} were too old and skipped` : lag];
 }
 
 function machines({ link }) {

@@ -9,7 +9,7 @@ import {
 } from "./rows.js";
 import { root } from "./server.js";
 import { loadStrip, strip } from "./strip.js";
-import { ago, causes, clock, name, pathWith, plain, reason, span, spoken } from "./words.js";
+import { ago, amount, causes, clock, name, pathWith, plain, reason, span, spoken } from "./words.js";
 
 const peopleShown = 8;
 const firingShown = 4;
@@ -64,7 +64,9 @@ function lead(context) {
   const sentence = watch?.sentence;
   if (!sentence) return h("h1", { tabindex: -1 }, "Now");
   if (isLost) return leadOfThen(context);
-  return h("div", { class: `lead is-${sentence.level}`, key: "lead" },
+  return h("div", {
+    class: `lead is-${sentence.level}${watch.last_batch_at ? "" : " untouched"}`, key: "lead",
+  },
     h("div", { class: "said" },
       h("h1", { tabindex: -1 },
         h("span", { class: "worst" }, plain(sentence.headline)), " ",
@@ -82,7 +84,7 @@ function leadOfThen(context) {
       h("h1", { tabindex: -1 },
         h("span", { class: "worst" }, `No contact with Rollcall for ${span(age)}.`), " ",
         h("span", { class: "rest" }, watch.watching
-          ? `At ${clock(asOf, asOf)}, ${yes.toLocaleString("en")} of ${of.toLocaleString("en")} could be reached.`
+          ? `At ${clock(asOf, asOf)}, ${amount(yes)} of ${amount(of)} could be reached.`
           : `At ${clock(asOf, asOf)} it was not watching.`))),
     numbers(context));
 }
@@ -91,7 +93,7 @@ function leadOfThen(context) {
 function untouched() {
   const line = `curl -H 'Content-Type: application/json' -d '[{"responder_id": "me", "region": "here"}]' ${
     new URL("v1/batches", root)}`;
-  return section("untouched", "Nothing has come yet", null,
+  return section("untouched", "How it begins", null,
     h("p", null, "Have your backend forward what phones send to ", h("code", null,
       "POST /v1/batches"), ". To see somebody appear here now:"),
     h("pre", { class: "line-to-paste", tabindex: 0 }, line),
@@ -124,7 +126,7 @@ function numbers({ status: watch, link, isSure }) {
     key, class: `number is-${key}${number ? "" : " none"}`,
   }, h(path === null ? "div" : "a", { href: path === null ? null : link(path) },
     h("strong", { "data-count": key }, typeof number === "number"
-      ? number.toLocaleString("en") : number), " ",
+      ? amount(number) : number), " ",
     h("span", { class: `word ${seen ?? ""}` }, about ? shape(about) : null, words)));
   return h("ul", { class: "numbers" },
     entry("reachable", watch.watching ? reach.yes : "?", watch.watching
@@ -144,7 +146,7 @@ function others(watch) {
   ].filter(([, number]) => number > 0);
   return entries.length ? h("li", { key: "others", class: "others" }, entries.map(
     ([key, number, words], place) => [place ? " · " : null,
-      h("span", { key, "data-count": key }, number.toLocaleString("en")), ` ${words}`])) : null;
+      h("span", { key, "data-count": key }, amount(number)), ` ${words}`])) : null;
 }
 
 // Those who fell silent within a minute: one entry, however many they are.
@@ -161,7 +163,7 @@ function massPart({ memory, link }) {
     h("p", null, "Within a minute: most likely the network there, not the people."),
     h("ul", { class: "choices" }, shown.map((row) => h("li", { key: row.region },
       h("a", { href: members({ region: row.region }) },
-        `${row.open.toLocaleString("en")} in `, name(row.region)))),
+        `${amount(row.open)} in `, name(row.region)))),
     rest > 0 ? h("li", { key: "rest" }, `and ${count(rest, "more region", "more regions")}`) : null));
 }
 
@@ -175,9 +177,10 @@ function silentPart(context) {
   const mass = memory.mass ? watch.gaps?.suspected?.[together] ?? 0 : 0;
   const rest = Math.max(0, all - mass);
   const shown = all === 0 ? [] : memory.silent.responders;
-  const heading = rest > 0
-    ? mass > 0 ? `${rest.toLocaleString("en")} more ${rest === 1 ? "is" : "are"} silent, each for a reason of their own`
-      : `${rest.toLocaleString("en")} silent`
+  const isUntouched = !watch.last_batch_at && watch.responders.active === 0;
+  const heading = isUntouched ? "Nobody is known yet" : rest > 0
+    ? mass > 0 ? `${amount(rest)} more ${rest === 1 ? "is" : "are"} silent, each for a reason of their own`
+      : `${amount(rest)} silent`
     : mass > 0 ? "Nobody else is silent"
       : !isSure ? "Nobody was silent"
         : isDoubted ? "Nobody is known to be silent" : "Nobody is silent";
@@ -191,13 +194,14 @@ function silentPart(context) {
           : watch.responders.UNKNOWN > 0
             ? `${count(watch.responders.UNKNOWN, "person has", "people have")} not been heard yet.`
             : isDoubted
-            ? "Not everybody was heard since we were not watching: some may be silent."
+            ? "Not everybody was heard again since Rollcall was not watching: some may be silent."
             : watch.responders.active
               ? "Everybody who is expected was heard within their threshold, or is only late."
-              : "Nobody is expected now."),
+              : isUntouched ? "Whoever falls silent stands here, with since when and most likely why."
+                : "Nobody is expected now."),
     rest > shown.length && shown.length > 0
       ? h("p", { class: "more" }, h("a", { href: link(pathWith("people", longest)) },
-        `${(rest - shown.length).toLocaleString("en")} more`)) : null);
+        `${amount(rest - shown.length)} more`)) : null);
 }
 
 // Somebody who is silent: who, for how long, why.
@@ -227,7 +231,7 @@ function backPart({ memory, now, link }) {
 function pendingPart({ alerts, now, link }) {
   const pending = alerts.alerts.filter((one) => one.state !== "firing");
   if (pending.length === 0) return null;
-  return section("pending", `${pending.length.toLocaleString("en")} pending`,
+  return section("pending", `${amount(pending.length)} pending`,
     h("a", { href: link("alerts") }, "Alerts"),
     h("ul", { class: "alerts" },
       worstFirst(pending).slice(0, firingShown)
@@ -252,11 +256,11 @@ function alerting({ status: watch, alerts, silences }) {
   const silenced = fires.filter((one) => !isTaken(one) && silenceOf(one, silences)).length;
   if (silenced > 0) {
     return ["late", silenced === fires.length ? "silenced; nobody was told"
-      : `${silenced} of ${fires.length} alerts silenced: nobody was told of ${silenced === 1 ? "it" : "them"}`];
+      : `${amount(silenced)} of ${amount(fires.length)} alerts silenced: nobody was told of ${silenced === 1 ? "it" : "them"}`];
   }
   const waiting = watch.receivers.filter((one) => one.pending).map((one) => one.name);
   return waiting.length ? ["late", ["messages wait for ", listed(waiting)]]
-    : ["good", "nothing waits"];
+    : [watch.last_batch_at ? "good" : "none", "nothing waits"];
 }
 
 function listed(names) {

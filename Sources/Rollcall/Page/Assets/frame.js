@@ -4,7 +4,8 @@
 import { h, part } from "./dom.js";
 import { openSignIn, who } from "./session.js";
 import {
-  blindReason, both, clock, count, instant, isElsewhere, pathWith, plain, since, span, time, universal,
+  amount, blindReason, both, clock, count, instant, isElsewhere, pathWith, plain, since, span, time,
+  universal,
 } from "./words.js";
 
 const silentPath = "people?status=OFFLINE&sort=-silent_for";
@@ -67,7 +68,7 @@ function header(state, context) {
       "li", { key: path }, h("a", {
         href: link(path), "aria-current": isAt(route, path) ? "page" : null,
       }, words, number
-        ? [" ", h("span", { class: "badge" }, number.toLocaleString("en"))] : null))))),
+        ? [" ", h("span", { class: "badge" }, amount(number))] : null))))),
     h("form", { role: "search", class: "find", onsubmit: find },
       h("label", null, h("span", { class: "unseen" }, "Find people, by a part of the id"),
         h("input", {
@@ -92,12 +93,16 @@ function clocks(at) {
 }
 
 function sight(state, { age }) {
-  if (isLogin(state.failure)) return h("span", { class: "sight is-lost" }, "Logged out");
+  if (isLogin(state.failure)) return h("span", { class: "sight is-lost" }, "Signed out");
   if (state.failure) {
     return h("span", { class: "sight is-lost" }, state.status
       ? `No contact for ${span(age)}` : "No contact");
   }
   if (state.status.nobody_reached) return h("span", { class: "sight is-lost" }, "Nobody reached");
+  // That all is well can be said once somebody was heard.
+  if (state.status.watching && !state.status.last_batch_at) {
+    return h("span", { class: "sight is-none" }, "Nothing heard yet");
+  }
   return state.status.watching
     ? h("span", { class: "sight is-watching" }, "Watching")
     : h("span", { class: "sight is-blind" }, "Not watching");
@@ -147,15 +152,15 @@ function lost(state, { retry }) {
   const heardAt = state.status ? both(state.asOf, state.asOf, true) : null;
   const wait = Math.max(0, state.nextAt - performance.now());
   const words = failure.kind === "token"
-    ? "The server does not accept this browser's token any more. Log in with one that is valid."
+    ? "The server does not accept this browser's token any more. Sign in with one that is valid."
     : failure.kind === "scope"
-      ? "This token does not have the scope read, which the page needs. Log in with another: close "
+      ? "This token does not have the scope read, which the page needs. Sign in with another: close "
         + "the browser's windows first, or use a private one."
       : failure.kind === "broken"
         ? "The page could not make sense of an answer. Reload it."
         : `${sentence(failure.message)}.${wait > 999 ? ` Next try in ${span(wait)}.` : ""}`;
   return h("div", { class: "banner is-lost", key: "lost" },
-    h("p", null, h("strong", null, isLogin(failure) ? "Logged out" : "No contact with the server",
+    h("p", null, h("strong", null, isLogin(failure) ? "Signed out" : "No contact with the server",
       heardAt ? ` since ${heardAt}.` : "."), " ",
     heardAt ? "What stands here is from then. " : "", words),
     h("button", {
@@ -198,7 +203,7 @@ function footer(state, { age }) {
 
 /** What a tab shows: the worst first, in the server's words. */
 export function titleOf(state, context) {
-  const first = isLogin(state.failure) ? "Logged out" : state.failure ? "No contact"
+  const first = isLogin(state.failure) ? "Signed out" : state.failure ? "No contact"
     : state.status?.nobody_reached ? "Nobody reached" : null;
   const { view } = state.route;
   const second = view.title?.(context) ?? (view.path === "" ? null : view.name);

@@ -5,7 +5,7 @@ import { h, part } from "./dom.js";
 import { nothing } from "./marks.js";
 import { person, region, section } from "./rows.js";
 import { both, local, momentPath, stripPath } from "./strip.js";
-import { count, instant, name, pathWith, plain, span, spoken } from "./words.js";
+import { amount, count, instant, name, pathWith, plain, span, spoken } from "./words.js";
 
 const minute = 60_000;
 const gapsAsked = 500;
@@ -59,8 +59,28 @@ export const momentView = {
 // The minute that is looked at: where the slider stands, else what the address says.
 function chosen({ memory, route, now }) {
   if (memory.slid?.route === route) return memory.slid.at;
-  const asked = instant(route.query.get("t")) ?? now() - 5 * minute;
+  const asked = minuteOf(route.query.get("t")) ?? now() - 5 * minute;
   return floor(Math.max(minute, Math.min(asked, now())));
+}
+
+// The instant that a text names; null for none, and for a day that its month does not have.
+function minuteOf(text) {
+  const at = instant(text);
+  if (at === null || !text.endsWith("Z")) return at;
+  return new Date(at).toISOString().startsWith(text.slice(0, 10)) ? at : null;
+}
+
+// Why another minute is shown than the address says; null where it is that one.
+function instead(context) {
+  const { memory, route, now } = context;
+  const text = route.query.get("t");
+  if (text === null || memory.slid?.route === route) return null;
+  const asked = minuteOf(text);
+  const shown = both(chosen(context)) + day(chosen(context), now());
+  if (asked === null) return `That minute is not there: “${plain(text)}” is no time. Shown is ${shown}.`;
+  return asked > now() + minute
+    ? `That minute is not there: ${both(asked)}${day(asked, now())} is still to come. Shown is ${shown}.`
+    : null;
 }
 
 function floor(at) {
@@ -68,7 +88,10 @@ function floor(at) {
 }
 
 function day(at, now) {
-  const words = new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+  const isOtherYear = new Date(at).getFullYear() !== new Date(now).getFullYear();
+  const words = new Date(at).toLocaleDateString("en-GB", {
+    day: "numeric", month: "short", ...(isOtherYear ? { year: "numeric" } : {}),
+  });
   return new Date(at).toDateString() === new Date(now).toDateString() ? "" : `, ${words}`;
 }
 
@@ -76,17 +99,19 @@ function told(context) {
   const { now, link, memory } = context;
   const at = chosen(context);
   const isRead = memory.thenAt === at;
-  return h("p", { class: "banner-words" }, h("strong", null, "This is the past. "),
+  const other = instead(context);
+  return [other ? h("p", { class: "other", role: "alert", key: "other" }, h("strong", null, other)) : null,
+    h("p", { class: "banner-words", key: "words" }, h("strong", null, "This is the past. "),
     `It shows ${both(at)}${day(at, now())}, ${span(now() - at)} ago. `,
     isRead ? null : "Asking… ",
-    h("a", { href: link("") }, "Back to now"));
+    h("a", { href: link("") }, "Back to now"))];
 }
 
 // MARK: The slider
 
 // The strip's stretch, or as long around an instant before it.
 function stretch(context) {
-  const at = instant(context.route.query.get("t")) ?? context.now();
+  const at = minuteOf(context.route.query.get("t")) ?? context.now();
   const since = instant(new URL(stripPath(context), "http://local/").searchParams.get("since"));
   return at >= since ? [floor(since), floor(context.now())]
     : [floor(at - halfStretch), floor(at + halfStretch)];
@@ -126,14 +151,15 @@ function silentPart(context) {
   const shown = gaps.slice(0, memory.shown ?? gapsShown);
   const where = only ? [" in ", name(only)] : null;
   return section("then-silent",
-    gaps.length ? [`${gaps.length.toLocaleString("en")}${next ? " or more" : ""} silent then`, where]
+    gaps.length ? [`${amount(gaps.length)}${next ? " or more" : ""} silent then`, where]
       : [isSeen(memory.then) ? "Nobody was silent then" : "Not known who was silent then", where],
     only ? h("a", { href: link(momentPath(memory.thenAt)) }, "All regions") : null,
-    isSeen(memory.then) ? null : h("p", { class: "warned" }, unseen(memory.then)),
+    isSeen(memory.then) ? null : h("p", { class: "warned" }, unseen(context)),
     gaps.length
       ? h("ul", { class: "gaps" }, shown.map((gap) => row(gap, memory.counted, link)))
-      : nothing(isSeen(memory.then) ? "Everybody who was expected was heard within their threshold, "
-        + "or was only late." : "Nobody was counted then, and nobody is known to have been silent."),
+      : nothing(isSeen(memory.then) ? isAnybodyExpected(memory.then)
+        ? "Everybody who was expected was heard within their threshold, or was only late."
+        : "Nobody was expected then." : "Nobody was counted then, and nobody is known to have been silent."),
     shown.length < gaps.length ? h("p", { class: "more" }, h("button", {
       type: "button", onclick: () => { memory.shown = gapsAsked; context.redraw(); },
     }, `Show ${count(gaps.length - shown.length, "more", "more")}`)) : null);
@@ -143,9 +169,17 @@ function isSeen(then) {
   return then.samples.some((number) => number > 0);
 }
 
-function unseen(then) {
-  return then.blind.length
-    ? "We were not watching then: who was silent is what was known before and learned later."
+function isAnybodyExpected(then) {
+  return then.regions.some((one) => Object.values(one.responders).some((list) => list?.[0] > 0));
+}
+
+function unseen({ memory: { then, thenAt }, status: watch, now }) {
+  if (then.blind.length) {
+    return "Rollcall was not watching then: who was silent is what was known before and learned later.";
+  }
+  const oldest = instant(watch.store?.oldest_at);
+  return oldest !== null && thenAt + minute <= oldest
+    ? `Nobody was counted in this minute. What is kept begins at ${both(oldest)}${day(oldest, now())}.`
     : "Nobody was counted in this minute.";
 }
 
@@ -156,7 +190,7 @@ function row(gap, at, link) {
   return h("li", { key: gap.gap, class: "gap", "data-responder": gap.responder_id },
     h("div", { class: "who" }, person(gap.responder_id, link),
       h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"))),
-    h("div", { class: "when" }, h("strong", null, `OFFLINE for ${span(at - offline)} then`),
+    h("div", { class: "when" }, h("strong", null, `silent for ${span(at - offline)} then`),
       h("span", { class: "aside" }, `since ${both(offline)}; ${after}`)),
     h("div", { class: "why" }, h("strong", null, `suspected: ${spoken(gap.suspected)}`),
       h("span", { class: "aside" }, gap.verdict
@@ -203,12 +237,13 @@ function takes(one, at) {
 
 // MARK: How regions stood
 
-const columns = [["ONLINE", "online"], ["DEGRADED", "late"], ["UNKNOWN", "unknown"],
+const columns = [["ONLINE", "could be reached"], ["DEGRADED", "late"], ["UNKNOWN", "not heard yet"],
   ["OFFLINE", "silent"]];
 
-function regionsPart({ memory, route, link }) {
+function regionsPart(context) {
+  const { memory, route, link } = context;
   const { then } = memory;
-  if (!isSeen(then)) return section("then-regions", "Regions then", null, nothing(unseen(then)));
+  if (!isSeen(then)) return section("then-regions", "Regions then", null, nothing(unseen(context)));
   const only = route.query.get("region");
   const number = (list) => list?.[0] ?? 0;
   const rows = then.regions.map((one) => ({
@@ -217,6 +252,10 @@ function regionsPart({ memory, route, link }) {
   })).filter(({ counts, unstaffed, absent }) => unstaffed || absent || counts.some((n) => n > 0));
   const isBad = ({ counts, unstaffed }) => unstaffed
     || (counts[0] === 0 && counts.some((n) => n > 0));
+  if (rows.length === 0) {
+    return section("then-regions", "Regions then", `counted at ${both(memory.counted)}`,
+      nothing("Nobody was expected in any region then."));
+  }
   rows.sort((a, b) => isBad(b) - isBad(a) || b.counts[3] - a.counts[3]);
   return section("then-regions", "Regions then", `counted at ${both(memory.counted)}`,
     h("table", { class: "then" },
@@ -229,5 +268,5 @@ function regionsPart({ memory, route, link }) {
       h("th", { scope: "row" },
         h("a", { href: link(momentPath(memory.thenAt, row.one.region)) }, name(row.one.region)),
         row.unstaffed ? " unstaffed" : null),
-      row.counts.map((n, place) => h("td", { key: place }, n.toLocaleString("en"))))))));
+      row.counts.map((n, place) => h("td", { key: place }, amount(n))))))));
 }

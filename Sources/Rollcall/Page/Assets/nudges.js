@@ -4,10 +4,13 @@
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { more, person, section } from "./rows.js";
-import { ago, instant, pathWith, plain, span, spoken, time } from "./words.js";
+import { ago, count, holdReason, instant, pathWith, plain, span, spoken, time } from "./words.js";
 
 const step = 50;
 const unfoldedMax = 5;
+// So many who are held for one reason are one entry.
+const groupMin = 3;
+const namesShown = 3;
 
 const choices = [["", "all"], ["send", "sent"], ["hold", "held"], ["dry_run", "dry runs"]];
 const decisions = { send: "sent", hold: "held", dry_run: "dry run" };
@@ -43,7 +46,8 @@ export const nudgesView = {
       standing(context),
       section("ledger", "Ledger", "newest first", filter(context),
         ledger.nudges.length
-          ? h("ul", { class: "ledger" }, ledger.nudges.map((one) => entry(one, context)))
+          ? h("ul", { class: "ledger" }, grouped(context).map((one) => (
+            one.entries ? group(one, context) : entry(one, context))))
           : nothing("Nothing was decided yet: nobody's location was old enough."),
         ledger.next !== null && memory.shown < 1000
           ? more(ledger.nudges.length, null, showMore, "older") : null),
@@ -59,7 +63,7 @@ function standing({ memory, now }) {
     frozen ? h("p", { class: "warned" }, "Frozen until ", time(frozen, now()),
       ": the clock stepped, or the store is an older one.") : null,
     memory.ledger.watching ? null
-      : h("p", { class: "warned" }, "Nobody is nudged while Rollcall cannot see."));
+      : h("p", { class: "warned" }, "Nobody is nudged while Rollcall is not watching."));
 }
 
 function filter({ route, link }) {
@@ -69,6 +73,54 @@ function filter({ route, link }) {
       href: link(pathWith("nudges", { decision: value })),
       "aria-current": value === chosen ? "true" : null,
     }, words))));
+}
+
+// Those who are held for one reason stand together, until somebody is nudged in between.
+function grouped(context) {
+  const found = [];
+  let open = new Map();
+  for (const one of context.memory.ledger.nudges) {
+    if (one.decision !== "hold") {
+      open = new Map();
+      found.push(one);
+      continue;
+    }
+    const words = held(one, context);
+    const known = open.get(words);
+    if (known) {
+      known.entries.push(one);
+    } else {
+      open.set(words, { words, entries: [one] });
+      found.push(open.get(words));
+    }
+  }
+  return found.flatMap((one) => (one.entries?.length < groupMin ? one.entries : [one]));
+}
+
+function held(one, { memory: { ledger }, status: watch }) {
+  const before = ledger.nudges.find((other) => other.responder_id === one.responder_id
+    && other.decision !== "hold" && other.at < one.at);
+  const blindSince = watch.watching ? null : instant(watch.not_watching_since);
+  return holdReason(one.reason, {
+    at: one.at, until: one.until, frozenUntil: ledger.frozen_until, before, isDry: one.dry_run,
+    isUnwatched: blindSince !== null && blindSince <= instant(one.at),
+  });
+}
+
+function group({ words, entries }, context) {
+  const { now, link } = context;
+  const people = [...new Set(entries.map((one) => one.responder_id))];
+  const rest = people.length - namesShown;
+  const [newest, oldest] = [entries[0], entries.at(-1)];
+  return h("li", { key: `group ${oldest.id}`, class: "entry is-hold group" },
+    h("div", { class: "who" }, h("strong", null, count(people.length, "person", "people")),
+      h("span", { class: "aside" }, people.slice(0, namesShown)
+        .map((id, place) => [place ? ", " : "", person(id, link)]), rest > 0 ? ` and ${rest} more` : null)),
+    h("div", { class: "what" }, h("strong", { class: "state" }, `held, ${entries.length} times`), " ",
+      h("span", null, `${sentence(words)}.`),
+      h("span", { class: "aside" }, "between ", time(oldest.at, now()), " and ", time(newest.at, now()))),
+    h("details", { class: "each" }, h("summary", null, "Show each"),
+      h("ul", null, entries.map((one) => entry(one, context)))));
 }
 
 function entry(one, context) {
@@ -84,7 +136,8 @@ function entry(one, context) {
       h("span", { class: "aside" }, ago(one.at, now()))),
     h("div", { class: "what" },
       h("strong", { class: "state" }, decisions[one.decision] ?? spoken(one.decision)), " ",
-      h("span", null, sentence(one.text ?? "")),
+      h("span", null, one.decision === "hold" ? `Not nudged: ${held(one, context)}.`
+        : sentence(one.text ?? "")),
       h("span", { class: "aside" }, `location ${span(one.stale_seconds * 1000)} old then`,
         one.until ? ["; not before ", time(one.until, now())] : null)),
     h("details", { ontoggle: unfold }, h("summary", null, "Next possible"),
@@ -95,6 +148,11 @@ function entry(one, context) {
 export function next(answer, now) {
   if (answer === undefined || answer === null) return "Asking…";
   if (answer === "gone") return "Nobody has this id any more.";
+  // Ages and times of a clock that stands still would be wrong within a second.
+  if (answer.watching === false) {
+    return "Rollcall is not watching: it does not know where anybody is, and nudges nobody. When the next "
+      + "nudge is possible is known once it watches again.";
+  }
   return [
     `${sentence(answer.text)}.`,
     answer.earliest_at

@@ -6,7 +6,7 @@ import { differences, loadDifferences } from "./differ.js";
 import { filterField, filtersOf, pathOf } from "./filters.js";
 import { nothing, status, statuses } from "./marks.js";
 import { count, more, person, region, section } from "./rows.js";
-import { ago, name, plain, span, spoken } from "./words.js";
+import { ago, amount, name, plain, span, spoken } from "./words.js";
 
 const step = 100;
 const wantedMax = 5000;
@@ -189,7 +189,7 @@ function choices({ route, link, status: watch }, filters) {
   const choice = (word, words, number) => h("li", { key: word }, h("a", {
     href: link(pathOf("people", { ...query, status: word || null })),
     "aria-current": (filters.status ?? "") === word ? "true" : null,
-  }, words, number === null ? null : [" ", h("span", { class: "aside" }, number.toLocaleString("en"))]));
+  }, words, number === null ? null : [" ", h("span", { class: "aside" }, amount(number))]));
   return h("ul", { class: "choices", "aria-label": "Status" }, choice("", "everybody", null),
     [...statuses, "NOT_EXPECTED"].map(
       (word) => choice(word, word === "NOT_EXPECTED" ? "not expected" : word, of(word))));

@@ -106,14 +106,20 @@ function now(context) {
           time(one.promised_until, context.now())) : null,
         h("p", null, [confirmation(one), one.not_expected
           ? `not expected: ${spoken(one.not_expected)}` : null].filter(Boolean).join(", ")),
-        h("p", { class: "aside" }, `${spoken(one.status)} `, since(one.since, context.now()),
+        h("p", { class: "aside" }, `${standing(one)} `, since(one.since, context.now()),
           "; last location ", ago(one.last_location_at, context.now()))),
       open ? h("p", null, h("strong", null, `Suspected: ${spoken(open.suspected)}. `),
-        plain(why(open, false)), " ", follows(open)) : null,
+        why(open, false), " ", follows(open)) : null,
       personActions(one)));
 }
 
-function drawn({ memory, route, link, now: clockNow }) {
+// A status as it is said elsewhere on the page.
+function standing({ status }) {
+  return { OFFLINE: "silent", DEGRADED: "late", UNKNOWN: "not heard yet", NOT_EXPECTED: "not expected" }[status]
+    ?? "well";
+}
+
+function drawn({ memory, route, link, go, now: clockNow }) {
   const until = clockNow();
   const whole = until - minutes(route) * 60_000;
   // Who is known for some minutes only has no hours to be drawn.
@@ -129,31 +135,30 @@ function drawn({ memory, route, link, now: clockNow }) {
         href: link(pathWith(path, { last: value })),
         "aria-current": value === chosen ? "true" : null,
       }, words)))),
-    picture(memory.person, memory.list, { from, until, knownFrom: memory.knownFrom }));
+    picture(memory.person, memory.list, { from, until, knownFrom: memory.knownFrom, go, link }));
 }
 
-function told({ memory, now: clockNow, redraw }) {
+function told({ memory, now: clockNow, link, redraw }) {
   memory.lines ??= linesShown;
   const parts = story(memory.list, memory.gaps.gaps);
   return section("story", "Story", "newest first",
     parts.length
       ? h("ol", { class: "steps" }, parts.slice(0, memory.lines)
-        .map((part, place) => line(part, parts.length - place, clockNow())))
+        .map((part, place) => line(part, parts.length - place, clockNow(), link)))
       : nothing("Nothing happened in this time."),
     more(Math.min(parts.length, memory.lines), parts.length,
       () => { memory.lines += linesShown; redraw(); }));
 }
 
-function nudges({ memory, now: clockNow, link, route }) {
+function nudges({ memory, now: clockNow, isLost }) {
   const answer = memory.nudge;
   return section("nudge", "Would they be nudged now?", null,
-    h("p", null, next(answer, clockNow())),
+    h("p", null, isLost ? "That is not known while the server does not answer this page."
+      : next(answer, clockNow())),
     answer?.last_nudged_at
       ? h("p", { class: "aside" }, answer.mode === "dry_run" ? "Last would have been nudged "
         : "Last nudged ", ago(answer.last_nudged_at, clockNow()), ".")
-      : null,
-    answer && !answer.watching ? h("p", { class: "warned" }, "Nobody is nudged while Rollcall "
-      + "cannot see.") : null);
+      : null);
 }
 
 function known({ memory, now: clockNow, link }) {

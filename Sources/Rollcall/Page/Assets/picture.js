@@ -3,10 +3,14 @@
 
 import { h } from "./dom.js";
 import { hatching } from "./marks.js";
+import { momentPath } from "./strip.js";
 import { clock, count, instant, span, spoken } from "./words.js";
 
-/** The lanes of a person. `events` are oldest first; `knownFrom` is where they begin. */
-export function picture(person, events, { from, until, knownFrom }) {
+/**
+ * The lanes of a person. `events` are oldest first; `knownFrom` is where they begin. Each of their places leads
+ * to the fleet as it was at that minute, and so do the times below them.
+ */
+export function picture(person, events, { from, until, knownFrom, go, link }) {
   const place = (at) => Math.min(100, Math.max(0, ((at - from) / (until - from)) * 100));
   const world = { person, events, from, until, knownFrom, place };
   const windows = blindWindows(events, until);
@@ -16,8 +20,18 @@ export function picture(person, events, { from, until, knownFrom }) {
     lane("Contacts", contactTicks(world), windows, world),
     lane("Nudges", nudgeMarks(world), windows, world),
   ];
-  return h("figure", { class: "picture", role: "group", "aria-label": "Timeline" },
+  const open = (event) => {
+    const box = event.target.closest(".lane:not(.axis) > svg")?.getBoundingClientRect();
+    if (!box) return;
+    go(momentPath(from + ((event.clientX - box.left) / box.width) * (until - from)));
+  };
+  const times = ticks(from, until);
+  return h("figure", { class: "picture", role: "group", "aria-label": "Timeline", onclick: open },
     lanes, axis(world),
+    h("ul", { class: "choices", "aria-label": "The fleet as it was" },
+      h("li", { key: "words", class: "aside" }, "The fleet as it was at"),
+      (times.length ? times : [from]).map((at) => h("li", { key: at },
+        h("a", { href: link(momentPath(at)) }, clock(at, until))))),
     h("figcaption", null,
       `The last ${span(until - from)}. Hatched: not watching.`,
       knownFrom > from + 1000 ? " Contacts before the first tick are not drawn." : null));
@@ -178,20 +192,26 @@ function nudgeMarks({ events, place }) {
   return { drawn, said };
 }
 
-function axis({ from, until, place }) {
+// Times that stand below the lanes.
+function ticks(from, until) {
   const minute = 60_000;
   const length = until - from;
   const every = [1, 2, 5, 15, 30, 60, 120, 360, 720, 1440]
     .find((minutes) => length / (minutes * minute) <= 5) ?? 2880;
-  const labels = [];
+  const found = [];
   const step = every * minute;
-  for (let at = Math.ceil(from / step) * step; at <= until; at += step) {
+  for (let at = Math.ceil(from / step) * step; at <= until; at += step) found.push(at);
+  return found;
+}
+
+function axis({ from, until, place }) {
+  const labels = ticks(from, until).map((at) => {
     const x = place(at);
-    labels.push(h("text", {
+    return h("text", {
       key: at, x: `${x.toFixed(2)}%`, y: 12,
       "text-anchor": x < 4 ? "start" : x > 96 ? "end" : "middle",
-    }, clock(at, until)));
-  }
+    }, clock(at, until));
+  });
   return h("div", { class: "lane axis", "aria-hidden": "true", key: "axis" },
     h("span", { class: "label" }), h("svg", null, labels));
 }

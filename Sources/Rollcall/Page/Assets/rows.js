@@ -4,7 +4,8 @@ import { alertActions } from "./act.js";
 import { h } from "./dom.js";
 import { severity } from "./marks.js";
 import {
-  ago, clock, count, instant, name, outlook, personPath, plain, since, span, spoken, subject, time,
+  ago, amount, clock, count, instant, name, outlook, personPath, plain, readable, since, span,
+  spoken, subject, time,
 } from "./words.js";
 
 /** A link to a person. */
@@ -25,13 +26,13 @@ export function lastSeen(gap, now) {
 
 // The server's words without what stands beside them in bold.
 function because(text) {
-  const rest = text.replace(/^Suspected: \w+( \(before: \w+\))?, because /, "");
+  const rest = text.replace(/^Suspected: [\w ]+( \(before: [\w ]+\))?, because /, "");
   return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
 
 /** Why somebody is thought to be silent, in words; in short without what else the phone said. */
 export function why(gap, isBrief) {
-  const whole = because(gap.text);
+  const whole = because(readable(gap.text));
   return isBrief ? whole.replace(/ (Last known:|The phone had said nothing) .*$/s, "") : whole;
 }
 
@@ -42,10 +43,10 @@ export function silent(gap, { now, link, isBrief }) {
       h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"),
         gap.platform && gap.platform !== "unknown" ? `, ${spoken(gap.platform)}` : null)),
     h("div", { class: "when" }, h("strong", null, lastSeen(gap, now)),
-      h("span", { class: "aside" }, "OFFLINE since ", time(gap.offline_at, now),
+      h("span", { class: "aside" }, "silent since ", time(gap.offline_at, now),
         gap.blind_seconds > 0 ? `; of that ${span(gap.blind_seconds * 1000)} not watched` : null)),
     h("div", { class: "why" }, h("strong", null, `suspected: ${spoken(gap.suspected)}`),
-      h("span", { class: "aside" }, plain(why(gap, isBrief))), follows(gap)));
+      h("span", { class: "aside" }, why(gap, isBrief)), follows(gap)));
 }
 
 /** What usually follows a gap that is open; nothing where too little is known. */
@@ -56,8 +57,9 @@ export function follows(gap) {
 
 // What a verdict rests on, in the server's words.
 function outcome(gap, isBrief) {
-  const whole = gap.text.replace(/^It was: \w+ \(suspected: (\w+)\)\. (.)/, (_, cause, first) =>
-    `Suspected: ${spoken(cause)}. ${first.toUpperCase()}`);
+  const whole = readable(gap.text).replace(
+    /^It was: [\w ]+ \(suspected: ([\w ]+)\)\. (.)/, (_, cause, first) =>
+      `Suspected: ${cause}. ${first.toUpperCase()}`);
   return isBrief ? `${whole.split(". ").slice(0, 2).join(". ").replace(/\.$/, "")}.` : whole;
 }
 
@@ -66,7 +68,7 @@ export function lasted(watched, opened, closed) {
   const wall = instant(closed) - instant(opened);
   const isSame = instant(opened) === null || instant(closed) === null
     || Math.abs(wall - watched) <= 1000;
-  return isSame ? span(watched) : `${span(watched)} that we watched (${span(wall)} by the clock)`;
+  return isSame ? span(watched) : `${span(watched)} that was watched (${span(wall)} by the clock)`;
 }
 
 /** Somebody who is back, and what it turned out to be. */
@@ -86,7 +88,7 @@ export function returned(gap, { now, link, isBrief }) {
       h("strong", null, isGone ? "left " : "back ", ago(gap.closed_at, now)),
       h("span", { class: "aside" }, `after ${length} out of contact`)),
     h("div", { class: "why" }, h("strong", null, verdict),
-      h("span", { class: "aside" }, plain(words))));
+      h("span", { class: "aside" }, words)));
 }
 
 /** Alerts, the gravest first; what fires before what may; of the most people; the oldest. */
@@ -176,7 +178,7 @@ export function mute(one) {
     return ["inhibited by ", plain(by.alertname ?? "another"), " of ", name(subject(by))];
   }
   if (one.reason === "storm") return `told together with others, by storm ${one.storm}`;
-  return one.reason === "blind" ? "we cannot see" : spoken(one.reason);
+  return one.reason === "blind" ? "Rollcall is not watching" : spoken(one.reason);
 }
 
 /** Where it stands what to do, if the settings say. */
@@ -214,7 +216,7 @@ export function notTaking(alert) {
 /** How many an alert is about, of how many, and what it may be at most. */
 export function numbersOf(one) {
   if (one.total === undefined || one.total === null) return null;
-  const of = `${one.count.toLocaleString("en")} of ${one.total.toLocaleString("en")}`;
+  const of = `${amount(one.count)} of ${amount(one.total)}`;
   return one.alertname === "HighOfflineRate" ? `${of}, that is ${(one.value * 100).toFixed(1)} %` : of;
 }
 
@@ -237,12 +239,12 @@ export function alert(one, { now, link, isBrief, silences = [] }) {
       name(subject(one.labels))],
     h("span", { class: "summary" },
       one.incident
-        ? h("a", { href: link(`alerts?incident=${one.incident}`) }, plain(notes.summary ?? ""))
-        : plain(notes.summary ?? one.alertname),
+        ? h("a", { href: link(`alerts?incident=${one.incident}`) }, readable(notes.summary))
+        : readable(notes.summary ?? one.alertname),
       " ", h("span", { class: "aside" }, since(begin, now))),
     h("span", { class: "aside which" }, one.incident ? `incident ${one.incident} · ` : null,
       numbersOf(one))),
-  !isBrief && notes.description ? h("p", { class: "aside" }, plain(notes.description)) : null,
+  !isBrief && notes.description ? h("p", { class: "aside" }, readable(notes.description)) : null,
   telling(one, now, silences),
   alertActions(one, now));
 }
@@ -250,10 +252,10 @@ export function alert(one, { now, link, isBrief, silences = [] }) {
 /** A button that shows more of a list. */
 export function more(shown, all, onclick, what = "more") {
   if (all !== null && shown >= all) return null;
-  const of = all === null ? "" : ` of ${all.toLocaleString("en")}`;
+  const of = all === null ? "" : ` of ${amount(all)}`;
   return h("p", { class: "more" },
     h("button", { type: "button", onclick }, `Show ${what}`),
-    h("span", { class: "aside" }, `${shown.toLocaleString("en")}${of} shown`));
+    h("span", { class: "aside" }, `${amount(shown)}${of} shown`));
 }
 
 /** A heading with a part of the page under it. */
@@ -267,7 +269,7 @@ export function section(id, heading, beside, ...children) {
 /** "6 silent: 4 low power, 2 no network" of causes and their counts. */
 export function causes(counts) {
   return [...counts].sort((a, b) => b[1] - a[1])
-    .map(([cause, number]) => `${number.toLocaleString("en")} ${spoken(cause)}`).join(", ");
+    .map(([cause, number]) => `${amount(number)} ${spoken(cause)}`).join(", ");
 }
 
 /** What stands in the place of gaps where people are OFFLINE without one. */

@@ -1,6 +1,7 @@
 // What a screen reader is told without being asked: only what changes what somebody does.
 
 import { isTaken, silenceOf } from "./rows.js";
+import { readable } from "./words.js";
 
 let before = null;
 
@@ -14,7 +15,8 @@ export function announce(state, areAlertsOld = false) {
     isWatching: state.status?.watching ?? true,
     unreached: state.status?.nobody_reached ?? null,
     firing: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
-      .map((one) => [one.incident ?? one.alertname, one.annotations?.summary ?? one.alertname])),
+      .map((one) => [one.incident ?? one.alertname,
+        readable(one.annotations?.summary ?? one.alertname)])),
     ways: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
       .map((one) => [one.incident ?? one.alertname, isTaken(one) ? "taken"
         : one.taken ? "seen to" : silenceOf(one, state.silences) ? "silenced" : one.muted?.length ? "muted" : "open"])),

@@ -57,7 +57,7 @@ export async function ask(path, signal) {
     if (signal?.aborted) throw new Failure("dropped", "not asked any more");
     if (limit.aborted) throw new Failure("lost", `no answer within ${patience / 1000} s`);
     if (answer !== undefined) throw new Failure("lost", "the answer broke off");
-    throw new Failure("lost", "the server cannot be reached");
+    throw new Failure("lost", "the server does not answer");
   }
   throw await refusal(answer);
 }
@@ -105,7 +105,7 @@ export async function follow(path, signal, silence, take) {
     if (limit.signal.aborted) {
       throw new Failure("silent", `no sign of the server for ${silence / 1000} s`);
     }
-    throw new Failure("lost", "the server cannot be reached");
+    throw new Failure("lost", "the server does not answer");
   } finally {
     clearTimeout(timer);
     limit.abort();

@@ -3,8 +3,8 @@
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { loadPhones, phones } from "./phones.js";
-import { causes, count, more, noGap, returned, section, silent, suspected } from "./rows.js";
-import { causes as known, pathWith, plain, span, spoken } from "./words.js";
+import { causes, more, noGap, returned, section, silent, suspected } from "./rows.js";
+import { amount, causes as known, pathWith, plain, span, spoken } from "./words.js";
 
 const pageSize = 1000;
 const pagesMax = 6;
@@ -55,9 +55,9 @@ export const silentView = {
     const isNone = !isBack && !isFiltered && watch.responders.OFFLINE === 0;
     const gaps = isNone ? [] : isNewest ? memory.gaps : [...memory.gaps].reverse();
     const row = isBack ? returned : silent;
-    const found = `${count(gaps.length, "open gap", "open gaps")}${memory.isCut ? " or more" : ""}`;
-    const heading = isBack ? "Gaps that ended" : isNone ? "Nobody" : isFiltered ? found
-      : `${watch.responders.OFFLINE.toLocaleString("en")} silent`;
+    const found = `${amount(gaps.length)}${memory.isCut ? " or more" : ""} silent`;
+    const heading = isBack ? "Who came back" : isNone ? "Nobody" : isFiltered ? found
+      : `${amount(watch.responders.OFFLINE)} silent`;
     const showMore = () => {
       memory.shown += gaps.length > 500 ? 200 : step;
       redraw();
@@ -70,11 +70,11 @@ export const silentView = {
       gaps.length
         ? h("ul", { class: "gaps" }, gaps.slice(0, memory.shown)
           .map((gap) => row(gap, { now: now(), link, isBrief: false })))
-        : nothing(isBack ? "No gap that ended fits." : !isFiltered && !isNone ? noGap : isSure
-          ? "Nobody who fits is silent." : "Nobody who fits was silent when we last saw."),
+        : nothing(isBack ? "Nobody who fits came back." : !isFiltered && !isNone ? noGap : isSure
+          ? "Nobody who fits is silent." : "Nobody who fits was silent, of what was known last."),
       more(Math.min(gaps.length, memory.shown), memory.isCut ? null : gaps.length, showMore),
       memory.isCut && !isBack
-        ? h("p", { class: "aside" }, `Only the ${gaps.length.toLocaleString("en")} who fell silent `
+        ? h("p", { class: "aside" }, `Only the ${amount(gaps.length)} who fell silent `
           + "last are looked at; a region or a cause narrows it down.") : null),
     phones(context)];
   },

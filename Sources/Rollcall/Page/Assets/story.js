@@ -2,8 +2,10 @@
 
 import { h } from "./dom.js";
 import { lasted } from "./rows.js";
+import { momentPath } from "./strip.js";
 import {
-  clock, facts, holdReason, blindReason, instant, length, plain, proof, reason, span, spoken, time,
+  blindReason, clock, facts, holdReason, instant, length, plain, proof, readable, reason, span,
+  spoken, time,
 } from "./words.js";
 
 const origins = {
@@ -18,7 +20,7 @@ const followed = {
   located: () => "a location came",
   contact: (within) => `contact came ${within}, but no newer location`,
   silent: (within) => `nothing came ${within}`,
-  unseen: (within) => `nothing was seen ${within}, but we were blind for a part of it`,
+  unseen: (within) => `nothing was seen ${within}, but Rollcall was not watching for a part of it`,
 };
 const followedFor = 30 * 60_000;
 
@@ -35,6 +37,7 @@ export function story(events, gaps) {
   let known = null;
   let suspected = null;
   let sentAt = null;
+  let before = null;
   for (const event of events) {
     if (event.kind === "contact") {
       const says = JSON.stringify(event.facts ?? {}, (key, value) => (
@@ -52,20 +55,22 @@ export function story(events, gaps) {
       continue;
     }
     run = null;
-    const words = sentence(event, gaps, suspected, sentAt);
+    const words = sentence(event, gaps, suspected, sentAt, before);
     if (event.kind === "gap") suspected = event.suspected;
     if (event.kind === "nudge" && event.decision === "send") sentAt = instant(event.at);
+    if (event.kind === "nudge" && event.decision && event.decision !== "hold") before = event;
     if (words) parts.push({ at: event.at, words, kind: event.kind, event });
   }
   return parts.reverse();
 }
 
-/** One of the parts as a line. */
-export function line(part, place, now) {
+/** One of the parts as a line; of what changed the time leads to the fleet as it was then. */
+export function line(part, place, now, link) {
   const isRun = part.count !== undefined;
   const at = isRun ? part.last.at : part.at;
   return h("li", { key: `${part.at} ${place}`, class: isRun ? "contacts" : `is-${part.kind}` },
-    h("span", { class: "stamp" }, time(at, now, true)),
+    h("span", { class: "stamp" }, ["status", "gap"].includes(part.kind)
+      ? h("a", { href: link(momentPath(instant(at))) }, time(at, now, true)) : time(at, now, true)),
     h("span", null, isRun ? contacts(part, now) : part.words));
 }
 
@@ -79,7 +84,7 @@ function contacts(run, now) {
     + `about every ${span(every)}${words}.`;
 }
 
-function sentence(event, gaps, suspected, sentAt) {
+function sentence(event, gaps, suspected, sentAt, before) {
   switch (event.kind) {
     case "status": {
       const shown = (word) => (word === "NOT_EXPECTED" ? "not expected" : word);
@@ -95,7 +100,7 @@ function sentence(event, gaps, suspected, sentAt) {
     case "told": return told(event);
     case "server":
       return `The backend's own status: ${spoken(event.from)} → ${spoken(event.to)}.`;
-    case "nudge": return nudge(event, sentAt);
+    case "nudge": return nudge(event, sentAt, before);
     case "wake": return "Woken silently: somebody looked.";
     default: return spoken(event.kind);
   }
@@ -116,7 +121,7 @@ function gap(event, gaps, suspected) {
     case "verdict": {
       const opened = event.evidence?.opened_at;
       const known = gaps.find((one) => one.opened_at === opened && one.verdict);
-      return plain(known?.text
+      return readable(known?.text
         ?? `It was: ${spoken(event.verdict)} (suspected: ${cause}). ${proof(event.verdict)}`);
     }
     default: return `Gap: ${spoken(event.state)}.`;
@@ -133,13 +138,14 @@ function told(event) {
   return parts.length ? `The backend told: ${parts.join("; ")}.` : null;
 }
 
-function nudge(event, sentAt) {
+function nudge(event, sentAt, before) {
   if (event.followed) {
     const words = followed[event.followed]?.(waited(sentAt, instant(event.at)));
     return `After the nudge: ${words ?? spoken(event.followed)}.`;
   }
   const old = `the location was ${span((event.stale_seconds ?? 0) * 1000)} old`;
-  if (event.decision === "hold") return `Not nudged: ${holdReason(event.reason)}; ${old}.`;
+  if (event.decision === "hold") return `Not nudged: ${holdReason(
+    event.reason, { before, isDry: before?.decision === "dry_run" })}; ${old}.`;
   const isDry = event.decision === "dry_run" ? " in a dry run: nothing was sent" : "";
   return `Nudged${isDry}; ${old}.`;
 }

@@ -4,7 +4,7 @@
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { between } from "./band.js";
-import { both as bothOf, clock, instant, name, pathWith, plain, span } from "./words.js";
+import { amount, both as bothOf, clock, instant, name, pathWith, plain, span } from "./words.js";
 
 // A little less, so that the server's now, which is later, still gives steps of five minutes.
 const hoursAsked = 6 * 3_600_000 - 60_000;
@@ -126,12 +126,12 @@ function marks(region, begin, end) {
 
 function words(one, watch) {
   const what = {
-    dark: `nobody of ${one.active} can be reached`, unstaffed: "unstaffed: nobody is on duty",
+    dark: `nobody of ${amount(one.active)} can be reached`, unstaffed: "unstaffed: nobody is on duty",
     empty: "nobody expected", blind: "not watching", none: "not counted",
-  }[one.kind] ?? `${one.online} of ${one.active} can be reached`;
+  }[one.kind] ?? `${amount(one.online)} of ${amount(one.active)} can be reached`;
   const alerts = [
     ...one.fired.map((alert) => `${plain(alert.alertname)} fired, incident ${alert.incident}`),
-    ...one.paged.map((alert) => `paged for incident ${alert.incident}`),
+    ...one.paged.map((alert) => `told of incident ${alert.incident}`),
   ];
   return [`${watch}, ${local(one.begin)} to ${local(one.end)}: ${what}`, ...alerts].join("; ");
 }
@@ -144,9 +144,28 @@ export function strip(history, context) {
   const { areAllInStrip } = context.memory;
   const before = drawn.get(history);
   if (before?.columns === columns && before.areAllInStrip === areAllInStrip) return before.node;
+  keepFocus();
   const node = draw(history, context, columns);
   drawn.set(history, { columns, areAllInStrip, node });
   return node;
+}
+
+// Cells that become others take the focus along: it goes to the one that holds the same time.
+function keepFocus() {
+  const cell = document.activeElement?.closest?.(".strip .cell");
+  if (!cell) return;
+  const region = cell.closest("[data-strip]").dataset.strip;
+  const begin = Number(cell.dataset.place);
+  // Once it is drawn.
+  queueMicrotask(() => {
+    if (cell.isConnected) return settle(cell);
+    const row = document.querySelector(`[data-strip="${CSS.escape(region)}"]`);
+    const cells = [...row?.querySelectorAll(".cell") ?? []];
+    const same = cells.findLast((one) => Number(one.dataset.place) <= begin) ?? cells[0];
+    if (!same) return undefined;
+    settle(same);
+    return same.focus({ preventScroll: true });
+  });
 }
 
 function draw(history, context, columns) {
@@ -155,7 +174,7 @@ function draw(history, context, columns) {
     return nothing("There is nothing to draw yet: regions are counted once a minute.");
   }
   const isThere = rows.some(({ region, cells }) => stop?.region === region.region
-    && cells.some((one) => one.begin === stop.begin));
+    && (stop.begin === null || cells.some((one) => one.begin === stop.begin)));
   if (!isThere) stop = { region: rows[0].region.region, begin: rows[0].cells.at(-1).begin };
   const cells = rows[0].cells;
   return h("figure", { class: "strip" },
@@ -169,7 +188,7 @@ function draw(history, context, columns) {
       onkeydown: (event) => move(event, context), onclick: (event) => open(event, context),
     }, rows.map((row) => drawRow(row, context))),
     h("div", { class: "strip-axis", "aria-hidden": "true" }, ...axis(cells)),
-    legend(history, Math.max(...cells.map((one) => one.end - one.begin))),
+    legend(history, rows, Math.max(...cells.map((one) => one.end - one.begin))),
     h("div", { class: "strip-below" },
       h("details", null, h("summary", null, "The same in words"),
         h("ul", null, rows.map(({ region, cells: all }) => h("li", { key: region.region },
@@ -216,7 +235,7 @@ function isDark({ now, must_be_staffed: mustBe }) {
   return online === 0 && (offline + late > 0 || (now.active === 0 && mustBe));
 }
 
-// "98 of 98 silent", "unstaffed since 02:45", "78 of 81 ONLINE", "4 of 4 ONLINE when last seen".
+// "98 of 98 silent", "unstaffed since 02:45", "78 of 81 can be reached"; of then "4 of 4 could be reached".
 function standing(region, cells, isSure = true) {
   const { now } = region;
   if (now === null) return "nobody any more";
@@ -228,14 +247,15 @@ function standing(region, cells, isSure = true) {
   }
   if (now.active === 0) return "nobody expected";
   const { ONLINE: online, OFFLINE: offline, DEGRADED: late, UNKNOWN: unknown } = now.responders;
-  const all = now.active.toLocaleString("en");
-  const known = isSure ? "" : " when last seen";
-  if (online > 0) return `${online.toLocaleString("en")} of ${all} ONLINE${known}`;
+  const all = amount(now.active);
+  const can = isSure ? "can be reached" : "could be reached";
+  const known = isSure ? "" : " then";
+  if (online > 0) return `${amount(online)} of ${all} ${can}`;
   const parts = [[offline, "silent"], [late, "late"], [unknown, "not heard yet"]]
     .filter(([number]) => number > 0)
-    .map(([number, word]) => `${number.toLocaleString("en")} ${word}`);
+    .map(([number, word]) => `${amount(number)} ${word}`);
   return parts.length === 1 ? `${parts[0].replace(" ", ` of ${all} `)}${known}`
-    : `none of ${all} ONLINE${known}: ${parts.join(", ")}`;
+    : `none of ${all} ${can}: ${parts.join(", ")}`;
 }
 
 // Stretches in which a region was not well, the newest first.
@@ -274,13 +294,16 @@ function axis(cells) {
     h("span", { class: "strip-end" })];
 }
 
-function legend(history, step) {
+// Where there is little room, what is drawn nowhere is not explained.
+function legend(history, rows, step) {
+  const all = rows.flatMap((row) => row.cells);
+  const of = (is) => (all.some(is) ? null : "elsewhere");
   return h("figcaption", null,
-    Object.entries(kinds).map(([kind, text]) => h("span", { key: kind },
+    Object.entries(kinds).map(([kind, text]) => h("span", { key: kind, class: of((one) => one.kind === kind) },
       h("span", { class: `cell is-${kind}`, "aria-hidden": "true" }), text)),
-    h("span", { key: "paged" }, h("span", { class: "cell", "aria-hidden": "true" },
-      h("i", { class: "paged" })), "somebody was paged"),
-    h("span", { key: "fired" }, h("span", { class: "cell", "aria-hidden": "true" },
+    h("span", { key: "paged", class: of((one) => one.paged.length) }, h("span", { class: "cell", "aria-hidden": "true" },
+      h("i", { class: "paged" })), "somebody was told"),
+    h("span", { key: "fired", class: of((one) => one.fired.length && !one.paged.length) }, h("span", { class: "cell", "aria-hidden": "true" },
       h("i", { class: "fired" })), "an alert fired"),
     h("span", { key: "step" },
       `each step of ${span(step)} shows its worst minute`),
