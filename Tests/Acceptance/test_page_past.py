@@ -260,6 +260,11 @@ class MomentTests(PageTestCase):
             if any(counts):
                 self.assertEqual(regions[one["region"]], counts)
         words = self.words(page)
+        # A number is not far from the name that it belongs to.
+        page.resize(768, 1024, "light")
+        far = page.run("Math.max(...[...document.querySelectorAll('[data-then]')].map((row) => "
+                       "row.lastElementChild.getBoundingClientRect().right - row.getBoundingClientRect().left))")
+        self.assertLess(far, 480)
         self.assertIn("This is the past.", words)
         self.assertIn("taken by kim", words)
         self.assertIn("suspected: permission denied", words)

@@ -34,7 +34,7 @@ function sight({ status: watch, memory, now, isSure }) {
   const hours = memory.history ? span(seen(memory.history, watch)) : "";
   return section("sight", "Sight", null,
     h("p", null, watch.watching
-      ? isSure ? "Rollcall is watching." : "Rollcall was watching when it was last heard."
+      ? isSure ? "Rollcall is watching." : "Rollcall was watching when the server last answered."
       : ["Not watching since ", time(watch.not_watching_since, now()), "."]),
     h("p", null, "The last batch came ", ago(watch.last_batch_at, now()), "."),
     memory.history

@@ -213,7 +213,7 @@ function silentRow(one, { link, now }) {
       one.platform && one.platform !== "unknown" ? `, ${spoken(one.platform)}` : null)),
   h("div", { class: "when" },
     h("strong", null, one.last_contact_at ? ["last seen ", ago(one.last_contact_at, now())]
-      : "never heard"),
+      : "never seen"),
     h("span", { class: "aside" }, one.duty_state ? spoken(one.duty_state).toLowerCase() : null)),
   h("div", { class: "why" }, one.suspected
     ? [h("strong", null, `suspected: ${spoken(one.suspected)}`),

@@ -33,7 +33,7 @@ const columns = [
 // Orders as the heading says them.
 const orders = {
   id: ["by id", "by id, from the end"], status: ["the best status first", "the worst status first"],
-  silent_for: ["heard of last first", "silent for the longest first"],
+  silent_for: ["silent for the shortest first", "silent for the longest first"],
   last_seen: ["longest not seen first", "seen last first"], battery: ["emptiest first", "fullest first"],
 };
 

@@ -101,7 +101,7 @@ function now(context) {
       h("div", { class: "standing" },
         h("p", { class: "large" }, status(one.status, one.confirmed)),
         h("p", { class: "large" }, one.last_contact_at
-          ? ["last seen ", ago(one.last_contact_at, context.now())] : "never heard"),
+          ? ["last seen ", ago(one.last_contact_at, context.now())] : "never seen"),
         one.promised_until ? h("p", null, "promised to report by ",
           time(one.promised_until, context.now())) : null,
         h("p", null, [confirmation(one), one.not_expected
@@ -119,7 +119,7 @@ function standing({ status }) {
     ?? "well";
 }
 
-function drawn({ memory, route, link, go, now: clockNow }) {
+function drawn({ memory, route, link, go, status: watch, now: clockNow }) {
   const until = clockNow();
   const whole = until - minutes(route) * 60_000;
   // Who is known for some minutes only has no hours to be drawn.
@@ -135,7 +135,9 @@ function drawn({ memory, route, link, go, now: clockNow }) {
         href: link(pathWith(path, { last: value })),
         "aria-current": value === chosen ? "true" : null,
       }, words)))),
-    picture(memory.person, memory.list, { from, until, knownFrom: memory.knownFrom, go, link }));
+    picture(memory.person, memory.list, {
+      from, until, knownFrom: memory.knownFrom, keptFrom: instant(watch.store?.oldest_at) ?? from, go, link,
+    }));
 }
 
 function told({ memory, now: clockNow, link, redraw }) {

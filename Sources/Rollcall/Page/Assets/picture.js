@@ -7,10 +7,10 @@ import { momentPath } from "./strip.js";
 import { clock, count, instant, span, spoken } from "./words.js";
 
 /**
- * The lanes of a person. `events` are oldest first; `knownFrom` is where they begin. Each of their places leads
- * to the fleet as it was at that minute, and so do the times below them.
+ * The lanes of a person. `events` are oldest first; `knownFrom` is where they begin, `keptFrom` where all that is
+ * kept does. Each of their places leads to the fleet as it was at that minute, and so do the times below them.
  */
-export function picture(person, events, { from, until, knownFrom, go, link }) {
+export function picture(person, events, { from, until, knownFrom, keptFrom, go, link }) {
   const place = (at) => Math.min(100, Math.max(0, ((at - from) / (until - from)) * 100));
   const world = { person, events, from, until, knownFrom, place };
   const windows = blindWindows(events, until);
@@ -25,12 +25,13 @@ export function picture(person, events, { from, until, knownFrom, go, link }) {
     if (!box) return;
     go(momentPath(from + ((event.clientX - box.left) / box.width) * (until - from)));
   };
-  const times = ticks(from, until);
+  const begin = Math.max(from, keptFrom);
+  const times = ticks(from, until).filter((at) => at >= begin);
   return h("figure", { class: "picture", role: "group", "aria-label": "Timeline", onclick: open },
     lanes, axis(world),
     h("ul", { class: "choices", "aria-label": "The fleet as it was" },
       h("li", { key: "words", class: "aside" }, "The fleet as it was at"),
-      (times.length ? times : [from]).map((at) => h("li", { key: at },
+      (times.length ? times : [begin]).map((at) => h("li", { key: at },
         h("a", { href: link(momentPath(at)) }, clock(at, until))))),
     h("figcaption", null,
       `The last ${span(until - from)}. Hatched: not watching.`,
@@ -196,8 +197,9 @@ function nudgeMarks({ events, place }) {
 function ticks(from, until) {
   const minute = 60_000;
   const length = until - from;
+  const most = window.innerWidth <= 480 ? 3 : 5;
   const every = [1, 2, 5, 15, 30, 60, 120, 360, 720, 1440]
-    .find((minutes) => length / (minutes * minute) <= 5) ?? 2880;
+    .find((minutes) => length / (minutes * minute) <= most) ?? 2880;
   const found = [];
   const step = every * minute;
   for (let at = Math.ceil(from / step) * step; at <= until; at += step) found.push(at);

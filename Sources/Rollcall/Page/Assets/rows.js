@@ -21,7 +21,7 @@ export function region(text, link, path = "people") {
 /** "last seen 25 min ago", or that nothing ever came. */
 export function lastSeen(gap, now) {
   const at = gap.evidence?.last_contact_at;
-  return at ? ["last seen ", ago(at, now)] : ["never heard; expected ", ago(gap.opened_at, now)];
+  return at ? ["last seen ", ago(at, now)] : ["never seen; expected ", ago(gap.opened_at, now)];
 }
 
 // The server's words without what stands beside them in bold.
