@@ -92,13 +92,13 @@ class StripTests(PatchedTestCase):
         ends = page.run("[...document.querySelectorAll('.strip-end')].map((one) => one.innerText)")
         self.assertEqual(ends[0], "98 of 98 silent")
         self.assertRegex(ends[1], r"unstaffed since \d\d:\d\d")
-        self.assertEqual(ends[2], "78 of 81 can be reached")
+        self.assertEqual(ends[2], "78 of 81 ONLINE")
         label = "document.querySelectorAll('[data-strip=harbour] .cell')[%d].ariaLabel"
         self.assertRegex(
             page.run(label % 68), r"harbour, \d\d:\d\d to \d\d:\d\d: nobody of 98 can be reached; "
             "NoOnlineResponders fired, incident 41")
         self.assertIn("told of incident 41", page.run(label % 69))
-        self.assertIn("98 of 98 can be reached", page.run(label % 0))
+        self.assertIn("98 of 98 ONLINE", page.run(label % 0))
         self.assertIn("not watching", page.run(label % 30))
         # Names are text, and what would turn them is shown.
         self.assertIn("<b>old</b>⟨U+202E⟩town", self.words(page, ".strip"))

@@ -237,7 +237,7 @@ function takes(one, at) {
 
 // MARK: How regions stood
 
-const columns = [["ONLINE", "could be reached"], ["DEGRADED", "late"], ["UNKNOWN", "not heard yet"],
+const columns = [["ONLINE", "ONLINE"], ["DEGRADED", "late"], ["UNKNOWN", "not heard yet"],
   ["OFFLINE", "silent"]];
 
 function regionsPart(context) {

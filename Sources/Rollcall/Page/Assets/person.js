@@ -116,7 +116,7 @@ function now(context) {
 // A status as it is said elsewhere on the page.
 function standing({ status }) {
   return { OFFLINE: "silent", DEGRADED: "late", UNKNOWN: "not heard yet", NOT_EXPECTED: "not expected" }[status]
-    ?? "well";
+    ?? spoken(status);
 }
 
 function drawn({ memory, route, link, go, status: watch, now: clockNow }) {

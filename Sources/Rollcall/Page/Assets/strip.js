@@ -128,7 +128,7 @@ function words(one, watch) {
   const what = {
     dark: `nobody of ${amount(one.active)} can be reached`, unstaffed: "unstaffed: nobody is on duty",
     empty: "nobody expected", blind: "not watching", none: "not counted",
-  }[one.kind] ?? `${amount(one.online)} of ${amount(one.active)} can be reached`;
+  }[one.kind] ?? `${amount(one.online)} of ${amount(one.active)} ONLINE`;
   const alerts = [
     ...one.fired.map((alert) => `${plain(alert.alertname)} fired, incident ${alert.incident}`),
     ...one.paged.map((alert) => `told of incident ${alert.incident}`),
@@ -235,7 +235,8 @@ function isDark({ now, must_be_staffed: mustBe }) {
   return online === 0 && (offline + late > 0 || (now.active === 0 && mustBe));
 }
 
-// "98 of 98 silent", "unstaffed since 02:45", "78 of 81 can be reached"; of then "4 of 4 could be reached".
+// "98 of 98 silent", "unstaffed since 02:45", "78 of 81 ONLINE", "4 of 4 ONLINE as last known". Who is ONLINE and
+// was not heard since we did not watch cannot be said to be reachable.
 function standing(region, cells, isSure = true) {
   const { now } = region;
   if (now === null) return "nobody any more";
@@ -248,14 +249,13 @@ function standing(region, cells, isSure = true) {
   if (now.active === 0) return "nobody expected";
   const { ONLINE: online, OFFLINE: offline, DEGRADED: late, UNKNOWN: unknown } = now.responders;
   const all = amount(now.active);
-  const can = isSure ? "can be reached" : "could be reached";
-  const known = isSure ? "" : " then";
-  if (online > 0) return `${amount(online)} of ${all} ${can}`;
+  const known = isSure ? "" : " as last known";
+  if (online > 0) return `${amount(online)} of ${all} ONLINE${known}`;
   const parts = [[offline, "silent"], [late, "late"], [unknown, "not heard yet"]]
     .filter(([number]) => number > 0)
     .map(([number, word]) => `${amount(number)} ${word}`);
   return parts.length === 1 ? `${parts[0].replace(" ", ` of ${all} `)}${known}`
-    : `none of ${all} ${can}: ${parts.join(", ")}`;
+    : `none of ${all} ONLINE${known}: ${parts.join(", ")}`;
 }
 
 // Stretches in which a region was not well, the newest first.
