@@ -377,6 +377,23 @@ class TrueWordsTests(PatchedTestCase):
         self.assertIn("the gap lasted 13 min that was watched (19 min by the clock).", words)
         self.assert_untroubled(page)
 
+    def test_a_story_tells_once_what_was_held_again_and_again(self):
+        server = self.serve(SETTINGS)
+        Told(server).tell(Told(server).batch("kim", "north"))
+        page = self.patched(server, "/people/kim", {
+            "/v1/responders/kim/timeline": """(all) => ({...all, next: null, events: [
+                ...Array.from({length: 40}, (_, n) => [
+                  {kind: 'nudge', at: ago(60 + 20 * n), decision: 'hold', reason: 'solo', stale_seconds: 900},
+                  {kind: 'contact', at: ago(65 + 20 * n), received_at: ago(65 + 20 * n), facts: {}}]).flat(),
+                {kind: 'nudge', at: ago(1000), decision: 'hold', reason: 'no_token', stale_seconds: 900}]})"""})
+        lines = page.run("[...document.querySelectorAll('.part-story li')].map((one) => one.innerText"
+                         ".replace(/\\s+/g, ' '))")
+        self.assertEqual(len(lines), 3, lines)
+        self.assertRegex(lines[0], r"Not nudged, 40 times since .*: nobody else of their circles is active\.$")
+        self.assertRegex(lines[1], r"40 contacts since ")
+        self.assertRegex(lines[2], r"Not nudged: nobody told where a push would reach them; the location was 15 min old\.$")
+        self.assert_untroubled(page)
+
 
 class PhonesTests(PatchedTestCase):
     """P6: which phones does the system kill?"""

@@ -30,7 +30,7 @@ function waited(sentAt, at) {
     : `in the ${span(at - sentAt)} until the next nudge`;
 }
 
-/** The sentences of events that are oldest first, newest first. */
+/** The sentences of events that are oldest first, newest first; what is held for one reason is one of them. */
 export function story(events, gaps) {
   const parts = [];
   let run = null;
@@ -38,6 +38,7 @@ export function story(events, gaps) {
   let suspected = null;
   let sentAt = null;
   let before = null;
+  let held = null;
   for (const event of events) {
     if (event.kind === "contact") {
       const says = JSON.stringify(event.facts ?? {}, (key, value) => (
@@ -54,8 +55,19 @@ export function story(events, gaps) {
       parts.push(run);
       continue;
     }
-    run = null;
-    const words = sentence(event, gaps, suspected, sentAt, before);
+    if (event.kind === "nudge" && event.decision === "hold") {
+      const why = holdReason(event.reason, { before, isDry: before?.decision === "dry_run" });
+      if (held?.why === why) {
+        held.last = event;
+        held.count += 1;
+        continue;
+      }
+      held = { why, first: event, last: event, count: 1, at: event.at, kind: "nudge" };
+      parts.push(held);
+      continue;
+    }
+    run = held = null;
+    const words = sentence(event, gaps, suspected, sentAt);
     if (event.kind === "gap") suspected = event.suspected;
     if (event.kind === "nudge" && event.decision === "send") sentAt = instant(event.at);
     if (event.kind === "nudge" && event.decision && event.decision !== "hold") before = event;
@@ -67,11 +79,22 @@ export function story(events, gaps) {
 /** One of the parts as a line; of what changed the time leads to the fleet as it was then. */
 export function line(part, place, now, link) {
   const isRun = part.count !== undefined;
+  const isHeld = part.why !== undefined;
   const at = isRun ? part.last.at : part.at;
-  return h("li", { key: `${part.at} ${place}`, class: isRun ? "contacts" : `is-${part.kind}` },
+  return h("li", { key: `${part.at} ${place}`, class: isRun && !isHeld ? "contacts" : `is-${part.kind}` },
     h("span", { class: "stamp" }, ["status", "gap"].includes(part.kind)
       ? h("a", { href: link(momentPath(instant(at))) }, time(at, now, true)) : time(at, now, true)),
-    h("span", null, isRun ? contacts(part, now) : part.words));
+    h("span", null, isHeld ? holds(part, now) : isRun ? contacts(part, now) : part.words));
+}
+
+function holds({ why, first, last, count }, now) {
+  return count === 1 ? `Not nudged: ${why}; ${age(last)}.`
+    : `Not nudged, ${count} times since ${clock(instant(first.at), now, true)}: ${why}.`;
+}
+
+// How old the location was that a nudge would have renewed.
+function age(event) {
+  return `the location was ${span((event.stale_seconds ?? 0) * 1000)} old`;
 }
 
 function contacts(run, now) {
@@ -84,7 +107,7 @@ function contacts(run, now) {
     + `about every ${span(every)}${words}.`;
 }
 
-function sentence(event, gaps, suspected, sentAt, before) {
+function sentence(event, gaps, suspected, sentAt) {
   switch (event.kind) {
     case "status": {
       const shown = (word) => (word === "NOT_EXPECTED" ? "not expected" : word);
@@ -100,7 +123,7 @@ function sentence(event, gaps, suspected, sentAt, before) {
     case "told": return told(event);
     case "server":
       return `The backend's own status: ${spoken(event.from)} → ${spoken(event.to)}.`;
-    case "nudge": return nudge(event, sentAt, before);
+    case "nudge": return nudge(event, sentAt);
     case "wake": return "Woken silently: somebody looked.";
     default: return spoken(event.kind);
   }
@@ -138,14 +161,12 @@ function told(event) {
   return parts.length ? `The backend told: ${parts.join("; ")}.` : null;
 }
 
-function nudge(event, sentAt, before) {
+function nudge(event, sentAt) {
   if (event.followed) {
     const words = followed[event.followed]?.(waited(sentAt, instant(event.at)));
     return `After the nudge: ${words ?? spoken(event.followed)}.`;
   }
-  const old = `the location was ${span((event.stale_seconds ?? 0) * 1000)} old`;
-  if (event.decision === "hold") return `Not nudged: ${holdReason(
-    event.reason, { before, isDry: before?.decision === "dry_run" })}; ${old}.`;
+  const old = age(event);
   const isDry = event.decision === "dry_run" ? " in a dry run: nothing was sent" : "";
   return `Nudged${isDry}; ${old}.`;
 }
