@@ -205,6 +205,19 @@ receivers: [{{name: hook, webhook: {{url: 'http://127.0.0.1:9/'}}}}]
             self.problem(answer, 410)
         self.assertEqual(self.page(server, f"?after={last}")["events"], [])
 
+    def test_a_stream_is_for_who_wants_one_and_the_watch_is_for_streams(self):
+        server = self.serve()
+        for accept in (None, "*/*", "application/json", "text/event-stream;q=0"):
+            with self.subTest(accept):
+                headers = {"Accept": accept} if accept else {}
+                page = server.get("/v1/events", headers)
+                self.assertEqual((page.status, page.json()["events"]), (200, []))
+                problem = self.problem(server.get("/v1/events?watch=true", headers), 400)
+                self.assertEqual(problem["detail"], "watch: goes with Accept: text/event-stream")
+        head = server.request(
+            "HEAD", "/v1/events?watch=true", headers={"Accept": "text/event-stream"})
+        self.assertEqual(head.status, 200)
+
     def test_an_erased_persons_events_are_gone_and_their_cursor_works(self):
         server = self.serve()
         server.write("/v1/batches", [{"responder_id": "a"}, {"responder_id": "b"}])

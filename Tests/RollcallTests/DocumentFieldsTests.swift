@@ -170,6 +170,24 @@ import Testing
         #expect(answer.body.contains("\"detail\":\"\(name): given twice\""))
     }
 
+    @Test(arguments: [
+        ("/v1/responders?q=%ff", "q: UTF-8 expected"), ("/v1/gaps?region=%c3", "region: UTF-8"),
+        ("/v1/heartbeat?source=%ff", "source: UTF-8"),
+        ("/v1/gaps?=1", "a parameter without a name"),
+        ("/v1/responders?&&&", ""), ("/v1/responders?&limit=1&&", ""),
+    ])
+    func `P3: a parameter is UTF-8 and has a name, and nothing between two ampersands is none`(
+        target: String, detail: String
+    ) throws {
+        let server = try HistoryServer(directory, policy: Policy())
+        defer { server.stop() }
+        let isWrite = target.contains("heartbeat")
+        let answer = try server.answer(
+            target, isWrite ? "POST" : "GET", body: isWrite ? "{}" : nil)
+        #expect(answer.status == (detail.isEmpty ? 200 : 400))
+        #expect(detail.isEmpty || answer.body.contains("\"detail\":\"\(detail)"))
+    }
+
     @Test func `P3: strict is true or false, and of a read nobody looks at it`() throws {
         let server = try HistoryServer(directory, policy: Policy())
         defer { server.stop() }

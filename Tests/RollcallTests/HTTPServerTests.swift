@@ -44,6 +44,37 @@ import Testing
         #expect(client.readAnswer().body == "GET /v1/a%2Fb%20c [q=é 1, flag=, bad=%zz%4] ")
     }
 
+    @Test func `an argument without anything is none, and one that is no UTF-8 is named`() throws {
+        let server = try HTTPServer(listener: try HTTPListener(address: "127.0.0.1:0")) {
+            request, reply in
+            let names = request.query.map(\.name).joined(separator: ",")
+            let text = "[\(names)] \(request.argumentUnread ?? "-")"
+            reply.answer(HTTPResponse(status: 200, body: Array(text.utf8)))
+        }
+        let client = try RawClient(port: server.port)
+        for (query, found) in [
+            ("&&&", "[] -"), ("&a=1&&b", "[a,b] -"), ("=x", "[] -"), ("a=%C3%A9&b=%ff", "[a,b] b"),
+            ("a=%C3", "[a] a"), ("%80=1&b=%80", "[\u{FFFD},b] \u{FFFD}"), ("a=%ED%A0%80", "[a] a"),
+        ] {
+            client.send("GET /?\(query) HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(client.readAnswer().body == found, "\(query)")
+        }
+    }
+
+    @Test func `a type is accepted if it is named with a weight`() {
+        for (accept, isNamed) in [
+            (nil, false), ("", false), ("*/*", false), ("text/*", false),
+            ("text/event-stream", true),
+            ("Text/Event-Stream; charset=utf-8", true), ("text/event-stream;q=0", false),
+            ("text/event-stream; q=0.000", false), ("text/event-stream;q=0.001", true),
+            ("application/json, text/event-stream;q=0.5", true), ("text/event-streams", false),
+            ("application/json;x=text/event-stream", false),
+        ] as [(String?, Bool)] {
+            let isFound = AcceptedType.names("text/event-stream", in: accept)
+            #expect(isFound == isNamed, "\(accept ?? "none")")
+        }
+    }
+
     @Test func `HEAD is answered like GET, without the body`() throws {
         let server = try echoServer()
         let client = try RawClient(port: server.port)

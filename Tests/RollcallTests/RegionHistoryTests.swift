@@ -5,6 +5,7 @@ import Testing
 @testable import Rollcall
 @testable import RollcallBasis
 @testable import RollcallStore
+@testable import RollcallSupport
 
 /// `GET /v1/regions/history` and `GET /v1/gaps?at=`. Source: J11, C5, B1.
 @Suite struct RegionHistoryTests {
@@ -121,6 +122,34 @@ import Testing
         let none = try server.get("/v1/gaps?at=\(time(200))&by=region")["rows"] as? [Any]
         #expect(none?.isEmpty == true)
         #expect(try server.answer("/v1/gaps?at=noon").status == 400)
+    }
+
+    @Test func `V5: nobody is told how an instant of the future was`() throws {
+        var story = try HistoryStory(directory)
+        try tell(&story)
+        try story.store.journal.close()
+        let server = try HistoryServer(directory)
+        defer { server.stop() }
+        let future = RFC3339.string(ClockReading.now().wall + .seconds(3600))
+        let newest = "lies in the future; the newest instant is 20"
+        for (target, name) in [
+            ("/v1/gaps?at=\(future)", "at"), ("/v1/gaps?at=\(future)&by=cause", "at"),
+            ("/v1/regions/history?since=\(future)", "since"),
+            ("/v1/regions/history?since=\(future)&until=2200-01-01T00:00:00Z", "since"),
+            ("/v1/status/history?since=\(future)", "since"),
+        ] {
+            let answer = try server.answer(target)
+            #expect(answer.status == 400, "\(target)")
+            #expect(answer.body.contains("\"\(name): \(newest)"), "\(answer.body)")
+        }
+        // What goes on until later ends now, and of what is longer ago than anything nothing is known.
+        for target in [
+            "/v1/regions/history?since=\(time(0))&until=\(future)&step=1d",
+            "/v1/status/history?since=\(time(0))&until=\(future)&step=1d",
+            "/v1/gaps?at=1980-01-01T00:00:00Z", "/v1/gaps?since=\(future)",
+        ] {
+            #expect(try server.answer(target).status == 200, "\(target)")
+        }
     }
 
     @Test func `pages of regions come worst first, and each once`() throws {

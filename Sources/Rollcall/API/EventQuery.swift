@@ -86,7 +86,8 @@ struct EventQuery: Sendable {
                 """
                 True for a stream that tells how the watch stands, too: `watch` is the answer of \
                 `GET /v1/status`, and each `watch-change` behind it, within \
-                \(WatchReport.every.count / 1000 + 1) s, a merge patch (RFC 7396) of what changed since.
+                \(WatchReport.every.count / 1000 + 1) s, a merge patch (RFC 7396) of what changed since. \
+                400 without `Accept: text/event-stream`: a page has none of it.
                 """, standard: false, into: \.hasWatch),
         ])
 

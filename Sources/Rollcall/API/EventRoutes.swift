@@ -11,8 +11,13 @@ extension Router {
     func showEvents(
         _ query: EventQuery, _ request: HTTPRequest, _ answer: @escaping Answer
     ) {
-        let isStream =
-            !request.isHead && request.accept?.lowercased().contains("text/event-stream") == true
+        let isAccepted = AcceptedType.names("text/event-stream", in: request.accept)
+        if query.hasWatch, !isAccepted {
+            return answer(
+                .refusal(ParameterError(detail: "watch: goes with Accept: text/event-stream")),
+                InputStats())
+        }
+        let isStream = isAccepted && !request.isHead
         var query = query
         // "The browser sends the last event ID it has seen": it wins over where it began.
         if isStream, let last = request.lastEventID, !last.isEmpty {

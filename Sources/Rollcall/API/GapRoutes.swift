@@ -68,7 +68,8 @@ struct GapQuery: Sendable {
                 "since", "From then on: RFC 3339, or milliseconds since 1970.", into: \.since),
             .time("until", "Before then, likewise.", into: \.until),
             .time(
-                "at", "Of who was OFFLINE at this instant, back by now or not; likewise.",
+                "at",
+                "Of who was OFFLINE at this instant, not in the future, back by now or not; likewise.",
                 into: \.at),
             .words(
                 "by", "What to count by", Key.all, \.word, max: Key.all.count, into: \.by),
@@ -109,8 +110,11 @@ struct GapQuery: Sendable {
 extension Router {
     /// Answers `GET /v1/gaps`, as a list or as a table.
     func showGaps(_ query: GapQuery, _ answer: @escaping Answer) {
-        look(for: query.responder, answer) { present, person in
-            { (work) throws(StoreError) in
+        look(for: query.responder, answer) { (present, person) throws(ParameterError) in
+            if let at = query.at, at > present.clock.wallNow {
+                throw .future("at", newest: present.clock.wallNow)
+            }
+            return { (work) throws(StoreError) in
                 query.by.isEmpty
                     ? try GapList.answer(query, person, present, work)
                     : try GapTable.answer(query, person, present, work)
@@ -138,15 +142,45 @@ extension Router {
     }
 
     /// Asks the state writer for the present and, by id, for a person; then history. With an id
-    /// that nobody has the answer is 404.
+    /// that nobody has the answer is 404, and 400 if the question makes no sense.
     private func look(
         for id: [UInt8]?, _ answer: @escaping Answer,
-        _ question: @escaping @Sendable (HistoryPresent, HistoryPerson?) -> HistoryService.Question
+        _ question:
+            @escaping @Sendable (
+                HistoryPresent, HistoryPerson?
+            ) throws(ParameterError) -> HistoryService.Question
     ) {
-        writer.ask { [history] view in
+        writer.ask { [self] view in
             let person = id.flatMap { HistoryPerson($0, view.engine.roster) }
             guard id == nil || person != nil else { return answer(Self.nobody, InputStats()) }
-            history.ask({ answer($0, InputStats()) }, question(HistoryPresent(view), person))
+            let present = HistoryPresent(view)
+            askHistory(answer) { () throws(ParameterError) in try question(present, person) }
+        }
+    }
+
+    /// Asks the state writer for the present, then history; answers 400 if the question makes no sense.
+    func look(
+        _ answer: @escaping Answer,
+        _ question:
+            @escaping @Sendable (
+                Engine, HistoryPresent
+            ) throws(ParameterError) -> HistoryService.Question
+    ) {
+        writer.ask { [self] view in
+            askHistory(answer) { () throws(ParameterError) in
+                try question(view.engine, HistoryPresent(view))
+            }
+        }
+    }
+
+    private func askHistory(
+        _ answer: @escaping Answer,
+        _ question: () throws(ParameterError) -> HistoryService.Question
+    ) {
+        do throws(ParameterError) {
+            history.ask({ answer($0, InputStats()) }, try question())
+        } catch {
+            answer(.refusal(error), InputStats())
         }
     }
 

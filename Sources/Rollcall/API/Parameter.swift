@@ -7,11 +7,26 @@ struct ParameterError: Error {
 
     /// Nobody knows a parameter of this name; of a long one the beginning is told.
     static func unknown(_ name: String) -> Self {
-        Self(detail: "unknown parameter: \(name.prefix(64))")
+        Self(
+            detail: name.isEmpty
+                ? "a parameter without a name" : "unknown parameter: \(name.prefix(64))")
     }
 
     /// A parameter stands twice: which of the two is meant, nobody can say.
     static func repeated(_ name: String) -> Self { Self(detail: "\(name): given twice") }
+
+    /// A parameter or its value is no text: with another sign in its place it would ask for something
+    /// else.
+    static func unread(_ name: String) -> Self {
+        Self(detail: "\(name.prefix(64)): UTF-8 expected, with percent signs where it is escaped")
+    }
+
+    /// An instant lies behind the newest that there is: nobody knows anything of it yet.
+    static func future(_ name: String, newest: Timestamp) -> Self {
+        Self(
+            detail: "\(name): lies in the future; the newest instant is "
+                + "\(RFC3339.string(newest))")
+    }
 }
 
 /// A parameter of a query: how the document tells of it, and how its value is read.

@@ -6,17 +6,11 @@ import RollcallSupport
 extension Router {
     /// Answers `GET /v1/regions/history`.
     func showRegionHistory(_ asked: RegionHistoryQuery.Asked, _ answer: @escaping Answer) {
-        writer.ask { [history] view in
-            let present = HistoryPresent(view)
-            let query: RegionHistoryQuery
-            do throws(ParameterError) {
-                query = try RegionHistoryQuery(asked, now: present.clock.wallNow)
-            } catch {
-                return answer(.refusal(error), InputStats())
-            }
-            let now = RegionNow.all(of: view.engine, lookedAtMax: Resource.regionsLookedAtMax)
-            let firing = RegionAlerts.Firing.all(of: view.engine)
-            history.ask({ answer($0, InputStats()) }) { (work) throws(StoreError) in
+        look(answer) { (engine, present) throws(ParameterError) in
+            let query = try RegionHistoryQuery(asked, now: present.clock.wallNow)
+            let now = RegionNow.all(of: engine, lookedAtMax: Resource.regionsLookedAtMax)
+            let firing = RegionAlerts.Firing.all(of: engine)
+            return { (work) throws(StoreError) in
                 try RegionHistory.answer(query, now, firing, present, work)
             }
         }

@@ -106,7 +106,7 @@ final class Route: Sendable {
         let known = queryIsOf == .route ? Self.known(shared) : nil
         let isLookedAt = queryIsOf == .parameters || queryIsOf == .route && method != .get
         self.handle = { router, call in
-            if isLookedAt, let error = Self.fault(call.request.query, known: known) {
+            if isLookedAt, let error = Self.fault(call.request, known: known) {
                 return call.answer(.refusal(error), InputStats())
             }
             handle(router, call)
@@ -143,11 +143,12 @@ final class Route: Sendable {
         shared.filter { $0 != .sentAt && $0 != .idempotencyKey }.map(\.rawValue)
     }
 
-    /// Returns what is wrong with a query, whatever its parameters say: a name stands twice, or is
-    /// not `known` unless that is nil, or a flag is no word. Returns nil if nothing is.
-    private static func fault(
-        _ query: [(name: String, value: String)], known: [String]?
-    ) -> ParameterError? {
+    /// Returns what is wrong with a query, whatever its parameters say: a part of it is no UTF-8, a
+    /// name stands twice, or is not `known` unless that is nil, or a flag is no word. Returns nil if
+    /// nothing is.
+    private static func fault(_ request: HTTPRequest, known: [String]?) -> ParameterError? {
+        if let name = request.argumentUnread { return .unread(name) }
+        let query = request.query
         for (place, (name, value)) in query.enumerated() {
             if query[..<place].contains(where: { $0.name == name }) { return .repeated(name) }
             if let known, !known.contains(name) { return .unknown(name) }

@@ -47,6 +47,7 @@ struct StatusHistoryQuery: Sendable {
     ) throws(ParameterError) {
         until = asked.until ?? now
         since = asked.since ?? max(Timestamp(milliseconds: 0), until - standard)
+        guard since <= now else { throw .future("since", newest: now) }
         guard since < until else {
             throw ParameterError(detail: "until: must be later than since")
         }
@@ -78,17 +79,9 @@ struct StatusHistoryQuery: Sendable {
 extension Router {
     /// Answers `GET /v1/status/history`.
     func showStatusHistory(_ asked: StatusHistoryQuery.Asked, _ answer: @escaping Answer) {
-        writer.ask { [history] view in
-            let present = HistoryPresent(view)
-            let query: StatusHistoryQuery
-            do throws(ParameterError) {
-                query = try StatusHistoryQuery(asked, now: present.clock.wallNow)
-            } catch {
-                return answer(.refusal(error), InputStats())
-            }
-            history.ask({ answer($0, InputStats()) }) { (work) throws(StoreError) in
-                try StatusHistory.answer(query, present, work)
-            }
+        look(answer) { (_, present) throws(ParameterError) in
+            let query = try StatusHistoryQuery(asked, now: present.clock.wallNow)
+            return { (work) throws(StoreError) in try StatusHistory.answer(query, present, work) }
         }
     }
 }

@@ -9,7 +9,7 @@ enum StatusPageRefusal {
     static func shown(
         _ refusal: HTTPResponse, to request: HTTPRequest, _ resource: Resource?
     ) -> HTTPResponse {
-        guard resource?.isPage ?? true, request.accept?.contains("text/html") == true,
+        guard resource?.isPage ?? true, AcceptedType.names("text/html", in: request.accept),
             let words = words[refusal.status]
         else { return refusal }
         var shown = refusal

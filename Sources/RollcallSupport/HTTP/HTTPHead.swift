@@ -217,8 +217,15 @@ struct HTTPHead {
     ) {
         roomBytes += noteBytes
         queryBytes += 1 + nameSize + (value == nil ? 0 : 1 + valueSize)
-        let decoded = value.map { percentDecoded($0, valueSize) } ?? ""
-        request.query.append((percentDecoded(name, nameSize), decoded))
+        // Nothing between two `&`: "If bytes is the empty byte sequence, then continue". Source: the URL
+        // standard, "application/x-www-form-urlencoded parsing".
+        if nameSize == 0, value == nil { return }
+        let decodedName = percentDecoded(name, nameSize)
+        let decoded = value.map { percentDecoded($0, valueSize) } ?? (text: "", isWhole: true)
+        request.query.append((decodedName.text, decoded.text))
+        if request.argumentUnread == nil, !decodedName.isWhole || !decoded.isWhole {
+            request.argumentUnread = decodedName.text
+        }
     }
 
     private mutating func takeLength(_ value: UnsafePointer<CChar>, _ size: Int) {
@@ -341,10 +348,12 @@ private func string(_ letters: UnsafeBufferPointer<CChar>) -> String {
     letters.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
 }
 
-/// A percent sign without two hexadecimal digits behind it stands for itself.
-private func percentDecoded(_ value: UnsafePointer<CChar>, _ size: Int) -> String {
+/// A percent sign without two hexadecimal digits behind it stands for itself. `isWhole` is false if a
+/// part of the text is no UTF-8.
+private func percentDecoded(
+    _ value: UnsafePointer<CChar>, _ size: Int
+) -> (text: String, isWhole: Bool) {
     let letters = UnsafeBufferPointer(start: value, count: size)
-    guard letters.contains(CChar(bitPattern: UInt8(ascii: "%"))) else { return string(letters) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(size)
     var index = 0
@@ -360,7 +369,8 @@ private func percentDecoded(_ value: UnsafePointer<CChar>, _ size: Int) -> Strin
             index += 1
         }
     }
-    return String(decoding: bytes, as: UTF8.self)
+    if let text = String(validating: bytes, as: UTF8.self) { return (text, true) }
+    return (String(decoding: bytes, as: UTF8.self), false)
 }
 
 private func hexadecimal(_ letter: CChar) -> UInt8? {

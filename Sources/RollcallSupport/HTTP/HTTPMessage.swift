@@ -12,6 +12,9 @@ package struct HTTPRequest: Sendable {
     package var path: String
     /// The query's arguments in their order, decoded; one without `=` has an empty value.
     package var query: [(name: String, value: String)]
+    /// The name of the first argument that is no UTF-8, itself or its value; nil if all are. What does not
+    /// read stands in `query` as U+FFFD.
+    package var argumentUnread: String?
     /// `Content-Type`, if sent.
     package var contentType: String?
     /// `Content-Encoding`, if sent; several fields are joined by commas.
