@@ -40,6 +40,9 @@ struct GapsCommand: ParsableCommand {
     @Option(help: "Only those that opened before then, said alike.")
     var until: String?
 
+    @Option(help: "Only of who was OFFLINE at this instant, said alike, back by now or not.")
+    var at: String?
+
     @Option(help: "So many, the newest. (default: a table \(GapQuestion.limitStandard), else all)")
     var limit: Int?
 
@@ -63,6 +66,7 @@ struct GapsCommand: ParsableCommand {
         options.platform = platform
         options.since = since
         options.until = until
+        options.at = at
         options.limit = limit
         options.by = by
         options.form = try list.form(server)

@@ -6,11 +6,12 @@ Source: V14.
 
 import json
 import socket
+import subprocess
 import time
 import unittest
 
 from loopback_receivers import Fleet, Hook, people
-from rollcall_process import RollcallTestCase, eventually
+from rollcall_process import BINARY, RollcallTestCase, eventually, plain_environment
 
 CONFIG = """
 liveness: {{on_duty: {{expected: 1s, degraded_after: 1500ms, offline_after: 3s}}}}
@@ -177,6 +178,43 @@ class SentenceTests(RollcallTestCase):
         page = server.get("/", {"Accept": "text/html"}).text
         self.assertNotIn("<b>", page)
         self.assertIn("&lt;b&gt;", page)
+
+    def test_a_name_turns_nothing_around_it(self):
+        server = self.begin(more="coverage: {regions: ['a\u202eb', 'שלום']}")
+        server.write("/v1/batches", [{"responder_id": "a", "region": "north"}])
+        held = "a\ufffdb"
+        found = eventually(lambda: (lambda one: one if held in one["headline"] else None)(
+            self.sentence(server)), SOON, "nobody is there")
+        self.assertEqual(found["headline"], f"Nobody is on duty in {held} and שלום.")
+        page = server.get("/", {"Accept": "text/html"}).text
+        self.assertIn(f"<h1>Nobody is on duty in <bdi>{held}</bdi> and <bdi>שלום</bdi>.</h1>", page)
+        # No element stands in a title.
+        self.assertIn(
+            f"<title>Nobody is on duty in \u2068{held}\u2069 and \u2068שלום\u2069. · Rollcall</title>",
+            page)
+        self.assertNotIn("\u202e", page)
+
+    def test_numbers_of_many_are_grouped_for_people_and_not_for_programs(self):
+        server = self.begin()
+        for start in range(0, 12_000, 2000):
+            server.write("/v1/responders", [
+                {"responder_id": f"p-{n}", "duty_state": "ON_DUTY"}
+                for n in range(start, start + 2000)])
+        server.write("/v1/batches", [{"responder_id": "p-0"}])
+        found = eventually(lambda: (lambda one: one if "cannot" in one["headline"] else None)(
+            self.sentence(server)), SOON, "silent")
+        self.assertRegex(found["headline"], r"^1(1,999|2,000) of 12,000 cannot be reached\.$")
+        status = server.get("/v1/status").json()
+        self.assertEqual(status["responders"]["active"], 12_000)
+        page = server.get("/", {"Accept": "text/html"}).text
+        self.assertRegex(page, r"<title>1(1,999|2,000) of 12,000 cannot be reached\. ")
+        self.assertRegex(page, r"<td>1(1,999|2,000)</td>")
+        done = subprocess.run(
+            [BINARY, "status", "--url", f"http://127.0.0.1:{server.port}"], capture_output=True,
+            text=True, timeout=30, env=plain_environment())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"^1(1,999|2,000) of 12,000 cannot be reached\.")
+        self.assertRegex(done.stdout, r"\nall +12,000 ")
 
     def test_five_hundred_dark_regions_are_two_names_and_a_number(self):
         server = self.begin()

@@ -230,6 +230,29 @@ import Testing
         #expect(title.hasPrefix("Nobody can be reached in ä\u{FFFD}ä"))
     }
 
+    @Test func `V14: a name can neither turn a title round nor hide in it`() {
+        let marks = "\u{61C}\u{200E}\u{200F}\u{202A}\u{202E}\u{2066}\u{2069}\u{85}"
+        let silent = member(
+            .noOnlineResponders, 6, 6, labels(("region", "n\(marks)r \u{5D0}\u{5D1}")))
+        let held = "n\(String(repeating: "\u{FFFD}", count: 8))r \u{5D0}\u{5D1}"
+        #expect(told(silent)[0] == "Nobody can be reached in \(held), 6 of 6 out of contact")
+        var text = AlertText(silent) { _ in nil }
+        text.isolatesNames = true
+        #expect(text.claim == "Nobody can be reached in \u{2068}\(held)\u{2069}")
+    }
+
+    @Test func `V14: numbers of a text are grouped, and those of a pager's fields are not`() {
+        var rate = member(.highOfflineRate, 20_000, 1_000_000)
+        rate.facts.limit = 100
+        rate.facts.causes = [.init(cause: .lowPower, count: 12_000)]
+        let texts = told(rate)
+        #expect(texts[0] == "20,000 of 1,000,000 cannot be reached: 12,000 low_power")
+        #expect(texts[1].hasPrefix("20,000 of 1,000,000 active responders are OFFLINE (2 %)"))
+        let details = AlertText(rate) { _ in nil }.details
+        #expect(details.value(of: Array("count".utf8)) == Array("20000".utf8))
+        #expect(details.value(of: Array("causes".utf8)) == Array("12000 low_power".utf8))
+    }
+
     @Test(arguments: [(10, ""), (11, " and 1 other"), (128, " and 118 others")])
     func `D7: beside four causes it is said how many others there are`(count: Int, others: String) {
         var rate = member(.highOfflineRate, count, 300)

@@ -150,6 +150,25 @@ import Testing
             ])
     }
 
+    @Test func `who was silent at an instant is asked for, and told`() throws {
+        let server = try CannedServer(["/v1/gaps": GapSamples.firstPage.replacing("\"18\"", with: "null")])
+        defer { server.stop() }
+        var options = GapQuestion.Options()
+        options.at = "2026-11-21T05:55:00Z"
+        let text = try GapQuestion(options, now: Self.now)
+            .answer(from: try server.asked(), style: ConsoleStyle()).text
+        #expect(text.hasPrefix("2 gaps at 2026-11-21 05:55:00 UTC, newest first; 1 still open."))
+        options.at = "5m"
+        options.form = .ids
+        _ = try GapQuestion(options, now: Self.now)
+            .answer(from: try server.asked(), style: ConsoleStyle())
+        #expect(
+            server.questions == [
+                "/v1/gaps?at=2026-11-21T05:55:00.000Z&limit=1000",
+                "/v1/gaps?at=2026-11-21T05:55:00.000Z&limit=1000",
+            ])
+    }
+
     private static let groups =
         "cause, verdict, region, platform, manufacturer, model, app_version, os_version"
 
@@ -170,6 +189,10 @@ import Testing
             "until", "24",
             "--until: a span like 24h or a time like 2026-11-21T03:00:00Z expected (24)"
         ),
+        (
+            "at", "noon",
+            "--at: a span like 24h or a time like 2026-11-21T03:00:00Z expected (noon)"
+        ),
         ("limit", "0", "--limit: 1 to 100000 expected (0)"),
         ("limit", "100001", "--limit: 1 to 100000 expected (100001)"),
     ])
@@ -183,6 +206,7 @@ import Testing
         case "by": options.by = value
         case "since": options.since = value
         case "until": options.until = value
+        case "at": options.at = value
         default: options.limit = Int(value)
         }
         #expect(throws: QuestionError.wrongOption(words)) {

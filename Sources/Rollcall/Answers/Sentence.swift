@@ -39,11 +39,13 @@ struct Sentence {
     let share: Share
 
     private let view: StateView
+    private let isolatesNames: Bool
     private var engine: Engine { view.engine }
 
-    /// The sentence of `view`.
-    init(_ view: StateView) {
+    /// The sentence of `view`; its names stand in isolates of direction if a browser is to show it.
+    init(_ view: StateView, isolatesNames: Bool = false) {
         self.view = view
+        self.isolatesNames = isolatesNames
         share = Self.share(view.engine)
         if describeBlindness() || describeDarkRegions() || describeRollcall() || describeRates() {
             return
@@ -70,13 +72,13 @@ struct Sentence {
         }
 
         fileprivate func words(_ what: String = "can be reached") -> String {
-            let head = "\(isAtMost ? "at most " : "")\(reachable) of \(expected) \(what)"
+            let head = "\(isAtMost ? "at most " : "")\(reachable.grouped) of \(expected.grouped) \(what)"
             return unheard > 0 ? "\(head); \(unheardWords)" : head
         }
 
         /// `4 have not been heard again yet`.
         fileprivate var unheardWords: String {
-            "\(unheard) \(unheard == 1 ? "has" : "have") not been heard again yet"
+            "\(unheard.grouped) \(unheard == 1 ? "has" : "have") not been heard again yet"
         }
     }
 
@@ -156,11 +158,11 @@ struct Sentence {
             if worst.count > namesMax { worst.removeLast() }
         }
 
-        func claim(_ claim: String) -> String {
-            let named = worst.map { AlertText.short($0.name) }
+        func claim(_ claim: String, _ shown: ([UInt8]) -> String) -> String {
+            let named = worst.map { shown($0.name) }
             let places =
                 count > named.count
-                ? "\(named.joined(separator: ", ")) and \(count - named.count) more"
+                ? "\(named.joined(separator: ", ")) and \((count - named.count).grouped) more"
                 : named.joined(separator: " and ")
             return "\(claim) in \(places)."
         }
@@ -196,18 +198,21 @@ struct Sentence {
         level = first.isSilenced ? .late : .bad
         headline =
             isUnreachable
-            ? unreachable.claim("Nobody can be reached") : unstaffed.claim("Nobody is on duty")
+            ? unreachable.claim("Nobody can be reached", shown)
+            : unstaffed.claim("Nobody is on duty", shown)
         var parts: [String] = []
-        if isUnreachable, unstaffed.count > 0 { parts.append(unstaffed.claim("Nobody is on duty")) }
+        if isUnreachable, unstaffed.count > 0 {
+            parts.append(unstaffed.claim("Nobody is on duty", shown))
+        }
         let share = share.apart(from: expectedThere)
         if share.expected > 0 { parts.append("Elsewhere \(share.words()).") }
         rest = parts.joined(separator: " ")
         since = alert.activeAt
         key = incidentKey(alert)
-        let place = unreachable.count > 1 ? " in \(AlertText.short(first.name))" : ""
+        let place = unreachable.count > 1 ? " in \(shown(first.name))" : ""
         let silent =
             isUnreachable
-            ? "\(alert.stats.count) of \(first.expected) \(first.expected == 1 ? "is" : "are") out of "
+            ? "\(alert.stats.count.grouped) of \(first.expected.grouped) \(first.expected == 1 ? "is" : "are") out of "
                 + "contact\(place)" : ""
         detail = [
             sentence(lasting(), silent),
@@ -291,22 +296,22 @@ struct Sentence {
             silent > 0 || share.isAtMost || share.reachable < share.expected - late ? .late : .good
         headline =
             silent > 0
-            ? "\(silent) of \(share.expected) cannot be reached."
+            ? "\(silent.grouped) of \(share.expected.grouped) cannot be reached."
             : capitalised(
                 share.reachable == share.expected && !share.isAtMost
-                    ? "All \(share.expected) can be reached." : "\(share.words()).")
+                    ? "All \(share.expected.grouped) can be reached." : "\(share.words()).")
         var parts: [String] = []
         if silent > 0 {
-            parts.append((share.isAtMost ? "at most " : "") + "\(share.reachable) can")
+            parts.append((share.isAtMost ? "at most " : "") + "\(share.reachable.grouped) can")
         }
-        if late > 0 { parts.append("\(late) \(late == 1 ? "is" : "are") late") }
+        if late > 0 { parts.append("\(late.grouped) \(late == 1 ? "is" : "are") late") }
         if silent > 0, share.unheard > 0 { parts.append(share.unheardWords) }
         let unsure = share.expected - silent - late - share.reachable - share.unheard
-        if unsure > 0 { parts.append("of \(unsure) nothing is known yet") }
+        if unsure > 0 { parts.append("of \(unsure.grouped) nothing is known yet") }
         rest = parts.isEmpty ? "" : capitalised(parts.joined(separator: ", ")) + "."
         let causes = GapCause.allCases.filter { engine.aggregates.openGaps.count($0) > 0 }
             .sorted { engine.aggregates.openGaps.count($0) > engine.aggregates.openGaps.count($1) }
-            .prefix(3).map { "\(engine.aggregates.openGaps.count($0)) \(Self.named($0))" }
+            .prefix(3).map { "\(engine.aggregates.openGaps.count($0).grouped) \(Self.named($0))" }
         if silent > 0, !causes.isEmpty {
             detail = "Most likely: \(causes.joined(separator: ", "))."
         }
@@ -320,7 +325,13 @@ struct Sentence {
         member.labels = alert.labels
         member.facts = alert.presentFacts
         member.facts.stats = alert.stats
-        return AlertText(member) { _ in nil }
+        var text = AlertText(member) { _ in nil }
+        text.isolatesNames = isolatesNames
+        return text
+    }
+
+    private func shown(_ name: [UInt8]) -> String {
+        isolatesNames ? AlertText.isolated(name) : AlertText.short(name)
     }
 
     private func incidentKey(_ alert: Alert) -> String? {
@@ -379,8 +390,8 @@ struct Sentence {
             engine.alerting.notifications.take(of: $0, at: engine.clock.now)
         }
         guard let take = takes.max(by: { $0.until < $1.until }) else { return "" }
-        let what = region.map { AlertText.short($0) } ?? "it"
-        return "\(AlertText.short(take.by)) sees to \(what)."
+        let what = region.map(shown) ?? "it"
+        return "\(shown(take.by)) sees to \(what)."
     }
 
     private func capitalised(_ text: String) -> String {

@@ -34,7 +34,7 @@ struct StatusPageShell {
                 "Not watching since \(RFC3339.string(clock.wall($0))). "
                     + "Statuses are the last known ones."
             } ?? "Watching."
-        let sentence = Sentence(view)
+        let sentence = Sentence(view, isolatesNames: true)
         let unreached = view.store.unreached.sentence.map { "<p><strong>\($0)</strong></p>" } ?? ""
         let rows =
             Status.allCases.map {
@@ -42,8 +42,8 @@ struct StatusPageShell {
             } + [row("not expected", engine.aggregates.notExpected.reduce(0, +))]
         return filled([
             "root": root.isEmpty ? "./" : root, "assets": assets,
-            "title": Self.escaped(sentence.headline), "headline": Self.escaped(sentence.headline),
-            "rest": Self.escaped("\(sentence.rest) \(sentence.detail)"),
+            "title": Self.escaped(sentence.headline), "headline": Self.markup(sentence.headline),
+            "rest": Self.markup("\(sentence.rest) \(sentence.detail)"),
             "styles": sheets.joined(separator: "\n"), "preloads": preloads.joined(separator: "\n"),
             "unreached": unreached, "sight": "<p>\(sight)</p>",
             "rows": rows.joined(separator: "\n"), "as_of": RFC3339.string(clock.wallNow),
@@ -56,8 +56,13 @@ struct StatusPageShell {
             .replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
     }
 
+    /// A text whose isolates are elements; a title, in which there are none, keeps them as they are.
+    private static func markup(_ text: String) -> String {
+        escaped(text).replacing("\u{2068}", with: "<bdi>").replacing("\u{2069}", with: "</bdi>")
+    }
+
     private func row(_ word: String, _ count: Int) -> String {
-        "<tr><th scope=\"row\">\(word)</th><td>\(count)</td></tr>"
+        "<tr><th scope=\"row\">\(word)</th><td>\(count.grouped)</td></tr>"
     }
 
     private func filled(_ values: [String: String]) -> [UInt8] {

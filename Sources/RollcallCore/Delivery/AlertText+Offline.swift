@@ -5,7 +5,7 @@ extension AlertText {
     func offlineHeadline(_ most: Int) -> String {
         let (count, total) = (facts.stats.count, facts.stats.total)
         let head =
-            isOver && count == 0 ? "nobody is OFFLINE any more" : "\(count) of \(total) OFFLINE"
+            isOver && count == 0 ? "nobody is OFFLINE any more" : "\(count.grouped) of \(total.grouped) OFFLINE"
         if let turnover = facts.turnover {
             let changes = changes(turnover, most).joined(separator: "; ")
             return changes.isEmpty ? head : "\(head); \(changes)"
@@ -13,17 +13,17 @@ extension AlertText {
         guard first == nil, !members.isEmpty, most > 0 else { return head }
         let named = members.prefix(most)
         let rest = count - named.count
-        return "\(head): " + named.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
+        return "\(head): " + named.joined(separator: ", ") + (rest > 0 ? " and \(rest.grouped) more" : "")
     }
 
     /// A sentence about those who are away, and those about who left and who is back.
     var offlinePassed: String {
         let (count, total) = (facts.stats.count, facts.stats.total)
         let verb = count == 1 ? "is" : "are"
-        var sentences = ["\(count) of \(total) active responders \(verb) OFFLINE\(lasting)."]
+        var sentences = ["\(count.grouped) of \(total.grouped) active responders \(verb) OFFLINE\(lasting)."]
         if facts.turnover == nil, first == nil, !members.isEmpty {
             let rest = count - members.count
-            let more = rest > 0 ? " and \(rest) more" : ""
+            let more = rest > 0 ? " and \(rest.grouped) more" : ""
             sentences.append("\(members.joined(separator: ", "))\(more).")
         }
         return (sentences + [offlineChanges]).filter { !$0.isEmpty }.joined(separator: " ")
@@ -34,8 +34,8 @@ extension AlertText {
         let (count, total) = (facts.stats.count, facts.stats.total)
         let now =
             count == 0
-            ? "Nobody of \(total) active responders is OFFLINE now."
-            : "\(count) of \(total) active responders are OFFLINE now."
+            ? "Nobody of \(total.grouped) active responders is OFFLINE now."
+            : "\(count.grouped) of \(total.grouped) active responders are OFFLINE now."
         return [now, offlineChanges].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
@@ -76,10 +76,10 @@ extension AlertText {
         // Who is erased is counted, and not named.
         let moreLeft = turnover.moreLeft + turnover.left.count - leftNamed.count
         let moreBack = turnover.moreBack + turnover.back.count - back.prefix(most).count
-        if moreLeft > 0 { parts.append("\(moreLeft)\(leftNamed.isEmpty ? "" : " more") left") }
+        if moreLeft > 0 { parts.append("\(moreLeft.grouped)\(leftNamed.isEmpty ? "" : " more") left") }
         if moreBack > 0 {
             parts.append(
-                "\(moreBack)\(back.prefix(most).isEmpty ? "" : " more") "
+                "\(moreBack.grouped)\(back.prefix(most).isEmpty ? "" : " more") "
                     + "\(moreBack == 1 ? "is" : "are") back")
         }
         return parts

@@ -16,6 +16,8 @@ package struct AlertText {
     let name: (Int) -> [UInt8]?
     /// The reason why somebody is told whom no matcher names; nil if one does, and of an end.
     private let fallback: String?
+    /// True if names stand in isolates of direction, which a browser needs beside them.
+    package var isolatesNames = false
     /// Causes that the title names at most: as many as fit.
     private var causesShown = AlertFacts.causesMax
 
@@ -78,9 +80,9 @@ package struct AlertText {
             if isOver {
                 return total == 0
                     ? "\(place): nobody is expected"
-                    : "\(place): \(count) of \(total) out of contact"
+                    : "\(place): \(count.grouped) of \(total.grouped) out of contact"
             }
-            return isUnstaffed ? claim : "\(claim), \(count) of \(total) out of contact\(causes)"
+            return isUnstaffed ? claim : "\(claim), \(count.grouped) of \(total.grouped) out of contact\(causes)"
         case .responderFlapping:
             if isOver, count == 0 { return "\(place): nobody keeps dropping out" }
             return claim + causes
@@ -93,11 +95,11 @@ package struct AlertText {
     package var claim: String {
         let (count, total) = (facts.stats.count, facts.stats.total)
         switch member.name {
-        case .highOfflineRate: return "\(count) of \(total) cannot be reached\(inPlace)"
+        case .highOfflineRate: return "\(count.grouped) of \(total.grouped) cannot be reached\(inPlace)"
         case .noOnlineResponders:
             return isUnstaffed ? "Nobody is on duty\(inPlace)" : "Nobody can be reached\(inPlace)"
         case .responderFlapping:
-            let people = count == 1 ? "1 responder keeps" : "\(count) responders keep"
+            let people = count == 1 ? "1 responder keeps" : "\(count.grouped) responders keep"
             return "\(people) dropping out\(inPlace)"
         case .responderOffline: return "\(place): \(offlineHeadline(causesShown))"
         case .rollcallDrill: return "DRILL: a test of the way to you, nothing is wrong"
@@ -119,7 +121,7 @@ package struct AlertText {
             return "No batches from anyone\(since): the feed seems to stand still"
         }
         let source = member.labels.value(of: Array("source".utf8))
-        if !source.isEmpty { return "Backend \(Self.short(source)) stopped beating" }
+        if !source.isEmpty { return "Backend \(shown(source)) stopped beating" }
         let all = facts.stats.total
         let backends = all == 1 ? "The only backend" : "All \(all) backends"
         return "\(backends) stopped beating: the watch is blind"
@@ -132,13 +134,13 @@ package struct AlertText {
     /// `north`, or `Fleet`.
     var place: String {
         guard let region else { return "Fleet" }
-        return region.isEmpty ? "Erased region" : Self.short(region)
+        return region.isEmpty ? "Erased region" : shown(region)
     }
 
     /// ` in north`; nothing for the whole fleet.
     private var inPlace: String {
         guard let region else { return "" }
-        return region.isEmpty ? " in an erased region" : " in \(Self.short(region))"
+        return region.isEmpty ? " in an erased region" : " in \(shown(region))"
     }
 
     /// Empty if its name went with somebody who was erased.
@@ -150,21 +152,23 @@ package struct AlertText {
         let named = Self.list(facts.causes.prefix(causesShown))
         let isCut = facts.causes.count > causesShown
         let text = isCut ? named + (named.isEmpty ? "…" : ", …") : named + others
-        return first.map { "; when it fired \($0.count): \(text)" } ?? ": \(text)"
+        return first.map { "; when it fired \($0.count.grouped): \(text)" } ?? ": \(text)"
     }
 
     /// ` and 118 others`, where more causes may be than are named: so the numbers add up.
     private var others: String {
         let count = (first ?? facts.stats).count - facts.causes.reduce(0) { $0 + $1.count }
         guard facts.causes.count == AlertFacts.causesMax, count > 0 else { return "" }
-        return count == 1 ? " and 1 other" : " and \(count) others"
+        return count == 1 ? " and 1 other" : " and \(count.grouped) others"
     }
 
     /// `4 low_power, 2 no_network`.
-    package var causeList: String { Self.list(facts.causes[...]) }
+    package var causeList: String { Self.list(facts.causes[...]) { "\($0)" } }
 
-    private static func list(_ causes: ArraySlice<AlertFacts.Cause>) -> String {
-        causes.map { "\($0.count) \($0.cause.word)" }.joined(separator: ", ")
+    private static func list(
+        _ causes: ArraySlice<AlertFacts.Cause>, _ number: (Int) -> String = { $0.grouped }
+    ) -> String {
+        causes.map { "\(number($0.count)) \($0.cause.word)" }.joined(separator: ", ")
     }
 
     // MARK: - More
@@ -176,7 +180,7 @@ package struct AlertText {
         // ResponderOffline has named them, each with the cause.
         if !people.isEmpty, member.name != .responderOffline || first != nil {
             let rest = (first ?? facts.stats).count - people.count
-            let more = rest > 0 ? " and \(rest) more" : ""
+            let more = rest > 0 ? " and \(rest.grouped) more" : ""
             let when = first == nil ? "" : " when it fired"
             sentences.append("Responders\(when): \(people.joined(separator: ", "))\(more).")
         }
@@ -204,11 +208,11 @@ package struct AlertText {
         let (count, total) = (facts.stats.count, facts.stats.total)
         switch member.name {
         case .highOfflineRate:
-            return "\(count) of \(total) active responders are OFFLINE now (\(percent))."
+            return "\(count.grouped) of \(total.grouped) active responders are OFFLINE now (\(percent))."
         case .noOnlineResponders:
             return total == 0
                 ? "Nobody is expected there now."
-                : "\(count) of \(total) active responders are out of contact now."
+                : "\(count.grouped) of \(total.grouped) active responders are out of contact now."
         case .responderFlapping:
             return count == 0
                 ? "Nobody changes between ONLINE and OFFLINE \(facts.limit) times within "
@@ -224,17 +228,17 @@ package struct AlertText {
         let (count, total) = (facts.stats.count, facts.stats.total)
         switch member.name {
         case .highOfflineRate:
-            return "\(count) of \(total) active responders are OFFLINE (\(percent)), more than "
+            return "\(count.grouped) of \(total.grouped) active responders are OFFLINE (\(percent)), more than "
                 + "\(Self.decimal(facts.limit, 100)) %\(lasting)\(causes)."
         case .noOnlineResponders:
             if isUnstaffed {
                 let lasting = lasting.isEmpty ? "" : ",\(lasting)"
                 return "Nobody is active in a region that must always be staffed\(lasting)."
             }
-            return "None of \(total) active responders is ONLINE\(lasting); "
-                + "\(count) \(count == 1 ? "is" : "are") out of contact\(causes)."
+            return "None of \(total.grouped) active responders is ONLINE\(lasting); "
+                + "\(count.grouped) \(count == 1 ? "is" : "are") out of contact\(causes)."
         case .responderFlapping:
-            return "\(count) \(count == 1 ? "responder" : "responders") changed between ONLINE and "
+            return "\(count.grouped) \(count == 1 ? "responder" : "responders") changed between ONLINE and "
                 + "OFFLINE at least \(facts.limit) times within \(Self.span(facts.span))."
         case .responderOffline: return offlinePassed
         case .rollcallDrill:
@@ -271,7 +275,7 @@ package struct AlertText {
             let names = facts.sources.prefix(8).map { Self.short($0) }.joined(separator: ", ")
             let (count, total) = (facts.stats.count, facts.stats.total)
             let verb = count == 1 ? "does" : "do"
-            return "\(count) of \(total) backends \(verb) not beat: \(names)."
+            return "\(count.grouped) of \(total.grouped) backends \(verb) not beat: \(names)."
         }
         return "Nothing is known of anybody\(since): phones may be fine, and nobody would know."
     }
@@ -324,13 +328,30 @@ package struct AlertText {
 
     // MARK: - Words
 
-    /// A name as text that cannot fill the line: cut, without control characters.
+    /// A name as text that can neither fill the line nor turn it round: cut, without control characters
+    /// and marks of direction.
     package static func short(_ name: [UInt8]) -> String {
         let text = String(decoding: name, as: UTF8.self)
         let plain = String(
             String.UnicodeScalarView(
-                text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "\u{FFFD}" : $0 }))
+                text.unicodeScalars.map { isUnseen($0.value) ? "\u{FFFD}" : $0 }))
         return plain.count <= nameMax ? plain : plain.prefix(nameMax - 1) + "…"
+    }
+
+    /// True for a control character, and for a mark that gives the text behind it another direction.
+    /// Source: UAX #9, table 4.
+    private static func isUnseen(_ scalar: UInt32) -> Bool {
+        switch scalar {
+        case ..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    /// A name between U+2068 and U+2069, whose letters order nothing around it.
+    package static func isolated(_ name: [UInt8]) -> String { "\u{2068}\(short(name))\u{2069}" }
+
+    private func shown(_ name: [UInt8]) -> String {
+        isolatesNames ? Self.isolated(name) : Self.short(name)
     }
 
     private static func time(_ time: Timestamp) -> String {

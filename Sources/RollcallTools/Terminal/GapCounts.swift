@@ -25,7 +25,7 @@ struct GapCounts {
         guard !rows.isEmpty else {
             return (lines + ["No gaps\(words)."]).joined(separator: "\n") + "\n"
         }
-        let leftOut = blind > 0 ? " (\(blind) more are left out: see blind)" : ""
+        let leftOut = blind > 0 ? " (\(blind.grouped) more are left out: see blind)" : ""
         lines += ConsoleText.wrapped(
             "\(GapListing.count(Int(clamping: all), "gap"))\(words), most first\(leftOut).",
             style.columns)
@@ -52,11 +52,11 @@ struct GapCounts {
             (word, responders[word]?.whole ?? 0)
         }
         let offline = counts[3].1
-        let list = counts.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+        let list = counts.map { "\($0.1.grouped) \($0.0)" }.joined(separator: ", ")
         let watching =
             status["watching"] == .boolean(false)
             ? " We are not watching at the moment: this is the last that was known." : ""
-        return "Now: \(Self.percent(offline, active)) OFFLINE; of \(active) expected \(list)."
+        return "Now: \(Self.percent(offline, active)) OFFLINE; of \(active.grouped) expected \(list)."
             + watching
     }
 
@@ -97,15 +97,15 @@ struct GapCounts {
         let counts = reported.members.compactMap { member in
             member.value.whole.map { (ConsoleText.safe(member.name), $0) }
         }.sorted { $0.1 == $1.1 ? $0.0 < $1.0 : $0.1 > $1.1 }
-        var parts = counts.map { "\($0.0) \($0.1)" }
+        var parts = counts.map { "\($0.0) \($0.1.grouped)" }
         let rest = (row["gaps"]?.whole ?? 0) - counts.reduce(0) { $0 + $1.1 }
-        if rest > 0 { parts.append("no verdict yet \(rest)") }
+        if rest > 0 { parts.append("no verdict yet \(rest.grouped)") }
         return parts.isEmpty ? nil : "turned out: \(parts.joined(separator: ", "))"
     }
 
     /// A count; a dash where there is none.
     static func number(_ value: JSONTree?) -> String {
-        value?.whole.map { "\($0)" } ?? GapListing.missing
+        value?.whole.map { $0.grouped } ?? GapListing.missing
     }
 
     /// A span of seconds; a dash where there is none.

@@ -37,7 +37,7 @@ struct GapListing {
         let zone = style.zone(gaps.first?["opened_at"]?.instant ?? Timestamp(milliseconds: 0))
         let open = rows.count { $0.isOpen }
         var lines = [
-            "\(Self.count(rows.count, "gap"))\(words), newest first; \(open) still open. "
+            "\(Self.count(rows.count, "gap"))\(words), newest first; \(open.grouped) still open. "
                 + "Times in \(zone).", "",
         ]
         let table = ConsoleTable(Self.columns, rows.map(\.cells), style)
@@ -83,7 +83,7 @@ struct GapListing {
         if leftOut > 0 {
             notes.append(
                 "* We were not watching for 5 % of it or more: it counts against nobody "
-                    + "(\(leftOut) of \(rows.count)).")
+                    + "(\(leftOut.grouped) of \(rows.count.grouped)).")
         }
         if !isWhole {
             notes.append(
@@ -96,6 +96,6 @@ struct GapListing {
 
     /// `1 gap`, `2 gaps`.
     static func count(_ number: Int, _ word: String) -> String {
-        "\(number) \(word)\(number == 1 ? "" : "s")"
+        "\(number.grouped) \(word)\(number == 1 ? "" : "s")"
     }
 }

@@ -21,6 +21,7 @@ package struct GapQuestion: Sendable {
         package var platform: String?
         package var since: String?
         package var until: String?
+        package var at: String?
         package var limit: Int?
         package var by: String?
         package var form = OutputForm.table
@@ -36,8 +37,10 @@ package struct GapQuestion: Sendable {
     private let wanted: Int?
     private let since: Timestamp?
     private let until: Timestamp?
+    /// The instant at which these people were silent.
+    private let at: Timestamp?
 
-    /// Reads the options; a span as `since` or `until` ends `now`.
+    /// Reads the options; a span as `since`, `until` or `at` ends `now`.
     /// - Throws: `QuestionError` if one makes no sense, or does not go with the others.
     package init(_ options: Options, now: Timestamp) throws(QuestionError) {
         let causes = GapCause.allCases.map { "\($0.word)" }
@@ -45,6 +48,7 @@ package struct GapQuestion: Sendable {
         let platforms = Platform.allCases.map { "\($0.word)" }
         since = try Self.instant("--since", options.since, now)
         until = try Self.instant("--until", options.until, now)
+        at = try Self.instant("--at", options.at, now)
         filter = [
             ("state", try Self.word("--state", options.state, ["open", "closed"])),
             ("cause", try Self.word("--cause", options.cause, causes)),
@@ -53,6 +57,7 @@ package struct GapQuestion: Sendable {
             ("platform", try Self.word("--platform", options.platform, platforms)),
             ("since", since.map { RFC3339.string($0) }),
             ("until", until.map { RFC3339.string($0) }),
+            ("at", at.map { RFC3339.string($0) }),
         ].compactMap { name, value in value.map { (name, $0) } }
         by = try Self.keys(options.by, of: Self.keys)
         form = options.form
@@ -158,7 +163,8 @@ package struct GapQuestion: Sendable {
 
     /// ` since 2026-11-20 20:41:07 UTC`, or nothing.
     private func span(_ style: ConsoleStyle) -> String {
-        let from = since.map { " since \(style.moment($0)) \(style.zone($0))" } ?? ""
-        return from + (until.map { " until \(style.moment($0)) \(style.zone($0))" } ?? "")
+        [("at", at), ("since", since), ("until", until)].compactMap { word, instant in
+            instant.map { " \(word) \(style.moment($0)) \(style.zone($0))" }
+        }.joined()
     }
 }

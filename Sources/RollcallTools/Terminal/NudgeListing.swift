@@ -34,7 +34,7 @@ struct NudgeListing {
             return (lines + ["The ledger has no entries for that."]).joined(separator: "\n") + "\n"
         }
         let zone = style.zone(entries.first?["at"]?.instant ?? Timestamp(milliseconds: 0))
-        let noun = entries.count == 1 ? "1 entry" : "\(entries.count) entries"
+        let noun = entries.count == 1 ? "1 entry" : "\(entries.count.grouped) entries"
         lines += ["\(noun), newest first. Times in \(zone).", ""]
         lines += table(style)
         if !isWhole {

@@ -1,3 +1,5 @@
+import RollcallCore
+
 /// A `Printout` is what a command prints, and what a list of it lacks.
 package struct Printout: Sendable, Equatable {
     /// The text for standard output.
@@ -17,6 +19,6 @@ package struct Printout: Sendable, Equatable {
         _ isWhole: Bool, _ count: Int, of noun: String, limit: Int?, advice: String
     ) -> String? {
         if isWhole || limit.map({ count >= $0 }) == true { return nil }
-        return "the list is not whole: there are more than \(count) \(noun). \(advice)"
+        return "the list is not whole: there are more than \(count.grouped) \(noun). \(advice)"
     }
 }

@@ -60,7 +60,7 @@ struct StatusPage {
     private var clocks: [String] {
         let notified = (status["clocks"]?.elements ?? []).compactMap { $0["text"]?.shown }
         var lines = notified.prefix(limit).flatMap { ConsoleText.wrapped("\($0).", style.columns) }
-        if notified.count > limit { lines.append("and \(notified.count - limit) more") }
+        if notified.count > limit { lines.append("and \((notified.count - limit).grouped) more") }
         return lines
     }
 
@@ -93,7 +93,7 @@ struct StatusPage {
     }
 
     /// `, and 37 more`; nothing for none.
-    private func more(_ count: Int) -> String { count > 0 ? ", and \(count) more" : "" }
+    private func more(_ count: Int) -> String { count > 0 ? ", and \(count.grouped) more" : "" }
 
     // MARK: - The fleet
 
@@ -108,7 +108,7 @@ struct StatusPage {
                 + cells(region["active"], region["responders"], region["not_expected"])
         }
         let rest = order.count - shown.count
-        if rest > 0 { rows.append(["and \(rest) more"]) }
+        if rest > 0 { rows.append(["and \(rest.grouped) more"]) }
         rows.append(["all"] + cells(all?["active"], all, absent))
         let columns =
             [ConsoleTable.Column("region", least: 8)]
@@ -127,7 +127,7 @@ struct StatusPage {
         if unsure > 0, isWatching {
             let text =
                 (hasMoreUnsure ? "At least " : "")
-                + "\(unsure) of the ONLINE cannot be vouched for: we were not watching, and have "
+                + "\(unsure.grouped) of the ONLINE cannot be vouched for: we were not watching, and have "
                 + "not heard from them since or not lately enough."
             lines += ConsoleText.wrapped(text, style.columns)
         }
@@ -157,7 +157,7 @@ struct StatusPage {
         _ active: JSONTree?, _ responders: JSONTree?, _ absent: JSONTree?
     ) -> [String] {
         ([active] + Self.counts.map { responders?[$0] } + [absent]).map {
-            $0?.whole.map { "\($0)" } ?? GapListing.missing
+            $0?.whole.map { $0.grouped } ?? GapListing.missing
         }
     }
 
@@ -168,13 +168,13 @@ struct StatusPage {
         let notified = status["responders"]?["OFFLINE"]?.whole
         let offline = notified.map { Int(clamping: $0) } ?? silent.count
         guard offline > 0 else { return [nobody] }
-        guard !silent.isEmpty else { return ["\(offline) OFFLINE, and no gap is open for them."] }
-        var lines = [style.bold("\(offline) silent, the newest first")]
+        guard !silent.isEmpty else { return ["\(offline.grouped) OFFLINE, and no gap is open for them."] }
+        var lines = [style.bold("\(offline.grouped) silent, the newest first")]
         lines += suspected(offline)
         for gap in silent { lines += person(gap) }
         if hasMoreOffline {
             let rest = offline - silent.count
-            let count = rest > 0 ? "\(rest) " : ""
+            let count = rest > 0 ? "\(rest.grouped) " : ""
             lines += ConsoleText.wrapped(
                 "and \(count)more: --limit shows more here, rollcall gaps all", style.columns)
         }
@@ -194,7 +194,7 @@ struct StatusPage {
         let names = gaps["suspected"]?.names ?? []
         let counts = names.map { (name: $0, count: gaps["suspected"]?[$0]?.whole ?? 0) }
         let words = counts.sorted { ($1.count, $0.name) < ($0.count, $1.name) }.map {
-            "\($0.count) \(ConsoleText.safe($0.name).replacing("_", with: " "))"
+            "\($0.count.grouped) \(ConsoleText.safe($0.name).replacing("_", with: " "))"
         }
         let of = open == offline ? "" : " of \(GapListing.count(Int(clamping: open), "open gap"))"
         return ConsoleText.wrapped(
@@ -240,14 +240,14 @@ struct StatusPage {
             let frozen = nudges["frozen_until"]?.instant.map {
                 ", frozen until \(style.moment($0))"
             }
-            let rest = waiting > 0 ? ", \(waiting) waiting" : ""
+            let rest = waiting > 0 ? ", \(waiting.grouped) waiting" : ""
             let mode = nudges["mode"]?.shown?.replacing("_", with: " ") ?? GapListing.missing
             parts.append("nudges \(mode)\(rest)\(frozen ?? "")")
         }
         let receivers = (status["receivers"]?.elements ?? []).map { receiver in
             let waiting = receiver["pending"]?.whole ?? 0
             return (receiver["name"]?.shown ?? GapListing.missing)
-                + (waiting > 0 ? " (\(waiting) waiting)" : "")
+                + (waiting > 0 ? " (\(waiting.grouped) waiting)" : "")
         }
         if !receivers.isEmpty {
             let names = receivers.prefix(limit)

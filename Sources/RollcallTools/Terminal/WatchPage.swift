@@ -32,7 +32,7 @@ struct WatchPage {
         var beyond = 0
 
         /// The line that counts what is left out.
-        func count(_ rest: Int) -> Line { Line(text: "and \(rest) \(more)", mark: .dim) }
+        func count(_ rest: Int) -> Line { Line(text: "and \(rest.grouped) \(more)", mark: .dim) }
 
         /// Lines that it would like, with the empty one before it.
         var wish: Int { 1 + head.count + items.reduce(0) { $0 + $1.count } + (beyond > 0 ? 1 : 0) }
@@ -177,7 +177,7 @@ struct WatchPage {
         guard !stories.isEmpty else { return Section(head: [Line(text: "No alert fires.")]) }
         var section = Section(
             head: [
-                Line(text: "\(firing) firing, \(stories.count - firing) pending", mark: .bold)
+                Line(text: "\(firing.grouped) firing, \((stories.count - firing).grouped) pending", mark: .bold)
             ], more: "more: rollcall status")
         section.items = stories.map { story in
             wrapped(story.title, story.isFiring ? .loud : .plain)
@@ -216,7 +216,7 @@ struct WatchPage {
     }
 
     private static func count(_ value: JSONTree?) -> String {
-        value?.whole.map { "\($0)" } ?? GapListing.missing
+        value?.whole.map { $0.grouped } ?? GapListing.missing
     }
 
     /// True for a region that must be staffed and in which nobody is ONLINE.
@@ -226,7 +226,7 @@ struct WatchPage {
 
     private static func notes(_ region: JSONTree) -> String {
         let counts = ["DEGRADED", "UNKNOWN"].compactMap { status in
-            region["responders"]?[status]?.whole.flatMap { $0 > 0 ? "\($0) \(status)" : nil }
+            region["responders"]?[status]?.whole.flatMap { $0 > 0 ? "\($0.grouped) \(status)" : nil }
         }
         let isStaffed = region["must_be_staffed"]?.isTrue == true
         return (counts + (isStaffed ? ["must be staffed"] : [])).joined(separator: ", ")
@@ -253,10 +253,10 @@ struct WatchPage {
                 .init("responder", least: 8), .init("region", least: 5),
                 .init("silent for", isRight: true), .init("suspected", least: 8),
             ], cells, style)
-        let of = facts.isSilentWhole ? "" : " of the newest \(people.count)"
+        let of = facts.isSilentWhole ? "" : " of the newest \(people.count.grouped)"
         var section = Section(
             head: [
-                Line(text: "\(count) silent, the longest\(of) first", mark: .bold),
+                Line(text: "\(count.grouped) silent, the longest\(of) first", mark: .bold),
                 Line(text: table.head, mark: .bold),
             ], more: "more: rollcall gaps --state open")
         section.items = cells.map { [Line(text: table.line($0))] }
