@@ -6,8 +6,8 @@ import Synchronization
 struct SortedPages {
     /// The page: a hundred of all people, by a key that each of them has.
     private static let path = "/v1/responders?sort=-silent_for&limit=100"
-    /// A question that is answered at once, beside it.
-    private static let other = "/v1/responders?limit=1"
+    /// A question that the state writer answers at once, beside it.
+    private static let other = "/v1/status"
 
     /// Medians, in milliseconds.
     let page: Double

@@ -146,30 +146,3 @@ import Testing
         #expect(ASCIIText.place(of: [], in: Array("x".utf8)[...]) == 0)
     }
 }
-
-/// The queue of questions about everybody. Source: V12.
-@Suite struct PeopleScanTests {
-    @Test func `too many, too slow and given up are answered 503 without a look`() throws {
-        let directory = TemporaryDirectory()
-        var story = try HistoryStory(directory)
-        try story.turn(at: 0, [try HistoryStory.batches(["a", "b"], sequence: 1, captured: 0)])
-        try story.store.journal.close()
-        let server = try HistoryServer(directory)
-        defer { server.stop() }
-        let query = try ResponderQuery.parameters.read([("sort", "id")])
-        let listing = ResponderListing(query, ResponderOrder(sort: .id), after: nil)
-        func status(_ limits: PeopleScans.Limits, isAwaited: Bool = true) -> Int? {
-            let answers = Mailbox<Int>()
-            PeopleScans(writer: server.writer, limits: limits)
-                .ask(listing, while: { isAwaited }, { answers.put($0.status) })
-            return answers.takeAll(waiting: 10_000).first
-        }
-        #expect(status(PeopleScans.Limits()) == 200)
-        #expect(status(PeopleScans.Limits(waiting: 0)) == 503)
-        #expect(status(PeopleScans.Limits(waiting: 1)) == 200)
-        #expect(status(PeopleScans.Limits(time: .zero)) == 503)
-        #expect(status(PeopleScans.Limits(), isAwaited: false) == 503)
-        // A slice of no time still comes to an end, and its answer in a turn of its own.
-        #expect(status(PeopleScans.Limits(slice: .zero)) == 200)
-    }
-}

@@ -4,8 +4,7 @@ import RollcallSupport
 /// `GET /v1/differences`: what is different about some people.
 extension Router {
     func listDifferences(_ query: ResponderQuery, _ call: Route.Call) {
-        let answer = call.answer
-        scans.ask(DifferenceTable(query), while: call.isAwaited) { answer($0, InputStats()) }
+        look(DifferenceTable(query), call)
     }
 }
 

@@ -13,8 +13,9 @@ extension Route {
             All filters must hold; several words of one, with commas between them, mean any of them. \
             `reachable=yes` is what assigns incidents. Go on with `after` = `next` until it is null; at \
             most \(Router.lookedAtMax) people are looked at for one answer, so that one may be empty \
-            and have a `next`. With `sort` or `q` everybody is looked at, a slice at a time, and `total` \
-            says how many fit. A parameter that is not known here is a 400.
+            and have a `next`. With `sort` or `q` everybody is looked at, and `total` says how many fit. \
+            It is done a slice at a time; 503 if too many such questions wait. A parameter that is not \
+            known here is a 400.
             """,
             query: ResponderQuery.parameters, answers: [200: "ResponderList"], problems: [404]
         ) { $0.listResponders($1, $2) },

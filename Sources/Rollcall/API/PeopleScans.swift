@@ -2,9 +2,12 @@ import RollcallCore
 import RollcallSupport
 import Synchronization
 
-/// A question for which everybody is looked at, some thousand of them in each turn of the state
+/// A question for which many people are looked at, some thousand of them in each turn of the state
 /// writer. Source: V12.
 protocol PeopleScan: Sendable {
+    /// Returns the number of the person at whom it begins.
+    mutating func start(_ engine: Engine) -> Int
+
     /// Begins a slice: what was remembered by the numbers of names holds no longer, as these may be
     /// given again between two turns.
     mutating func begin(_ engine: Engine)
@@ -18,11 +21,18 @@ protocol PeopleScan: Sendable {
     /// True if a slice has enough of it, whatever the time.
     var isFull: Bool { get }
 
-    /// Returns the answer, once everybody was looked at.
+    /// True once nobody else need be looked at.
+    var isDone: Bool { get }
+
+    /// Returns the answer, once everybody was looked at, or it is done.
     mutating func answer(_ engine: Engine) -> HTTPResponse
 }
 
 extension PeopleScan {
+    mutating func start(_: Engine) -> Int { 0 }
+
+    var isDone: Bool { false }
+
     /// People who are looked at between two looks at the clock.
     private static var step: Int { 128 }
 
@@ -33,9 +43,9 @@ extension PeopleScan {
         begin(engine)
         var number = first
         let count = engine.roster.count
-        while number < count {
+        while number < count, !isDone {
             let stop = min(count, number + Self.step)
-            while number < stop {
+            while number < stop, !isDone {
                 look(at: number, engine)
                 number += 1
             }
@@ -46,8 +56,12 @@ extension PeopleScan {
     }
 }
 
-/// The queue of the questions for which everybody is looked at: one at a time, a slice a turn, so that
-/// all of them together hold the state writer up for no longer than one. Source: V12.
+/// The queue of the questions for which many people are looked at: a slice a turn, so that all of them
+/// together hold the state writer up for no longer than one. Source: V12.
+///
+/// Turns and places are shared out among callers, so that who asks much makes others wait for a slice,
+/// and not for all that they asked. Of one caller's the ones that had no slice yet come first: most need
+/// one. The others are answered in their order. What is asked again before it has begun is asked once.
 final class PeopleScans: Sendable {
     /// The limits of the work for questions about everybody.
     struct Limits: Sendable {
@@ -60,20 +74,95 @@ final class PeopleScans: Sendable {
         var waiting = 16
     }
 
-    /// A question that is not answered yet.
-    private struct Waiting: Sendable {
-        var scan: any PeopleScan
-        /// The number of the person to go on from.
-        var next = 0
-        let until: ContinuousClock.Instant
+    /// A question as somebody asks it.
+    struct Question: Sendable {
+        let scan: any PeopleScan
+        /// The words of it: the same words get the same answer.
+        let text: String
+        /// The one who asks: the name of a token; all are one where nobody needs any.
+        let caller: String
+        /// False once nobody waits for the answer: then it costs nothing more.
         let isAwaited: @Sendable () -> Bool
         let answer: @Sendable (HTTPResponse) -> Void
     }
 
+    /// A question that is not answered yet, and all who ask it.
+    private struct Waiting: Sendable {
+        let number: UInt64
+        let caller: String
+        let text: String
+        var scan: any PeopleScan
+        /// The number of the person to go on from; nil before the first slice.
+        var next: Int?
+        var hasBegun = false
+        let until: ContinuousClock.Instant
+        var asked: [Question]
+
+        var isAwaited: Bool { asked.contains { $0.isAwaited() } }
+
+        func answer(_ response: HTTPResponse) { for one in asked { one.answer(response) } }
+    }
+
     private struct State: Sendable {
         var waiting: [Waiting] = []
+        var asked: UInt64 = 0
+        /// The slices that callers have had who wait for something, beside others.
+        var slices: [String: Int] = [:]
         /// True while a slice is on its way through the state writer.
         var isRunning = false
+
+        func count(of caller: String) -> Int { waiting.count { $0.caller == caller } }
+
+        /// Takes out the newest question of whoever has the most, if that leaves them as many as `caller`
+        /// then has.
+        mutating func makeRoom(for caller: String) -> Waiting? {
+            let crowd = Set(waiting.map(\.caller)).max {
+                (count(of: $0), $1) < (count(of: $1), $0)
+            }
+            guard let crowd, count(of: crowd) > count(of: caller) + 1,
+                let place = waiting.lastIndex(where: { $0.caller == crowd })
+            else { return nil }
+            return waiting.remove(at: place)
+        }
+
+        /// Notes a question behind all others.
+        mutating func append(_ question: Question, until: ContinuousClock.Instant) {
+            if slices[question.caller] == nil {
+                slices[question.caller] = slices.values.min() ?? 0
+            }
+            asked += 1
+            waiting.append(
+                Waiting(
+                    number: asked, caller: question.caller, text: question.text,
+                    scan: question.scan, until: until, asked: [question]))
+        }
+
+        /// Returns the question whose turn it is, which has begun from now on.
+        mutating func takeTurn() -> Waiting? {
+            let turn = slices.min { ($0.value, $0.key) < ($1.value, $1.key) }
+            guard let caller = turn?.key,
+                let place = waiting.firstIndex(where: { $0.caller == caller && !$0.hasBegun })
+                    ?? waiting.firstIndex(where: { $0.caller == caller })
+            else { return nil }
+            slices[caller, default: 0] += 1
+            waiting[place].hasBegun = true
+            return waiting[place]
+        }
+
+        /// Takes a question out; false if it gave way meanwhile.
+        mutating func remove(_ number: UInt64) -> Bool {
+            guard let place = waiting.firstIndex(where: { $0.number == number }) else {
+                return false
+            }
+            let caller = waiting.remove(at: place).caller
+            forget(caller)
+            return true
+        }
+
+        /// Forgets the slices of a caller who waits for nothing more.
+        mutating func forget(_ caller: String) {
+            if count(of: caller) == 0 { slices[caller] = nil }
+        }
     }
 
     private let writer: StateWriter
@@ -86,25 +175,31 @@ final class PeopleScans: Sendable {
         self.limits = limits
     }
 
-    /// Answers a question once, on the state writer's thread; at once with 503 if too many wait. One
-    /// that nobody waits for any more (`isAwaited`) costs nothing more.
-    func ask(
-        _ scan: any PeopleScan, while isAwaited: @escaping @Sendable () -> Bool,
-        _ answer: @escaping @Sendable (HTTPResponse) -> Void
-    ) {
-        let (isTaken, isFirst) = state.withLock { state in
-            guard state.waiting.count < limits.waiting else { return (false, false) }
-            state.waiting.append(
-                Waiting(
-                    scan: scan, until: ContinuousClock.now + limits.time, isAwaited: isAwaited,
-                    answer: answer))
+    /// Answers a question once, on the state writer's thread; at once with 503 if too many wait.
+    func ask(_ question: Question) {
+        let until = ContinuousClock.now + limits.time
+        let (isTaken, isFirst, gone) = state.withLock { state -> (Bool, Bool, Waiting?) in
+            let same = state.waiting.firstIndex { !$0.hasBegun && $0.text == question.text }
+            if let same {
+                state.waiting[same].asked.append(question)
+                return (true, false, nil)
+            }
+            var gone: Waiting?
+            if state.waiting.count >= limits.waiting {
+                gone = state.makeRoom(for: question.caller)
+                if gone == nil { return (false, false, nil) }
+            }
+            state.append(question, until: until)
             defer { state.isRunning = true }
-            return (true, !state.isRunning)
+            return (true, !state.isRunning, gone)
         }
-        guard isTaken else {
-            return answer(Router.unavailable("too many questions about everybody are waiting"))
-        }
+        gone?.answer(Self.tooMany)
+        guard isTaken else { return question.answer(Self.tooMany) }
         if isFirst { goOn() }
+    }
+
+    private static var tooMany: HTTPResponse {
+        Router.unavailable("too many questions about everybody are waiting")
     }
 
     private func goOn() {
@@ -113,24 +208,26 @@ final class PeopleScans: Sendable {
         }
     }
 
-    /// Works at the first question that somebody waits for; false if none is left.
+    /// Works at the question whose turn it is, of those that somebody waits for; false if none is left.
     private func runSlice(_ engine: Engine) -> Bool {
-        while var first = state.withLock({ $0.waiting.first }) {
+        while var turn = state.withLock({ $0.takeTurn() }) {
             let began = ContinuousClock.now
-            guard first.isAwaited(), began < first.until else {
-                remove()
-                first.answer(Router.unavailable("looking at everybody takes too long"))
+            guard turn.isAwaited, began < turn.until else {
+                if remove(turn) {
+                    turn.answer(Router.unavailable("looking at everybody takes too long"))
+                }
                 continue
             }
-            let wasAtEnd = first.next >= engine.roster.count
-            first.next = first.scan.look(from: first.next, engine, until: began + limits.slice)
+            let first = turn.next ?? turn.scan.start(engine)
+            let wasAtEnd = turn.next.map { isAtEnd(turn.scan, $0, engine) } ?? false
+            let next = turn.scan.look(from: first, engine, until: began + limits.slice)
+            turn.next = next
             // To write the answer takes a slice of its own, unless this one was short.
             let isShort = ContinuousClock.now - began < limits.slice / 2
-            if first.next >= engine.roster.count, wasAtEnd || isShort {
-                remove()
-                first.answer(first.scan.answer(engine))
+            if isAtEnd(turn.scan, next, engine), wasAtEnd || isShort {
+                if remove(turn) { turn.answer(turn.scan.answer(engine)) }
             } else {
-                state.withLock { $0.waiting[0] = first }
+                keep(turn)
             }
             break
         }
@@ -140,7 +237,28 @@ final class PeopleScans: Sendable {
         }
     }
 
-    private func remove() {
-        _ = state.withLock { $0.waiting.removeFirst() }
+    private func isAtEnd(_ scan: any PeopleScan, _ next: Int, _ engine: Engine) -> Bool {
+        scan.isDone || next >= engine.roster.count
+    }
+
+    private func remove(_ turn: Waiting) -> Bool { state.withLock { $0.remove(turn.number) } }
+
+    private func keep(_ turn: Waiting) {
+        state.withLock { state in
+            let place = state.waiting.firstIndex { $0.number == turn.number }
+            if let place { state.waiting[place] = turn }
+        }
+    }
+}
+
+extension Router {
+    /// Looks at people for a request, and answers it.
+    func look(_ scan: any PeopleScan, _ call: Route.Call) {
+        let answer = call.answer
+        scans.ask(
+            PeopleScans.Question(
+                scan: scan, text: "\(call.request.path) \(call.request.query)",
+                caller: caller(call.request)?.token.name ?? "", isAwaited: call.isAwaited
+            ) { answer($0, InputStats()) })
     }
 }

@@ -18,9 +18,7 @@ extension Router {
         if let missing = query.insteadOf {
             return listReplacements(of: missing, limit: query.limit, answer)
         }
-        guard let order = query.orderInForce else {
-            return writer.ask { view in answer(Self.list(query, view.engine), InputStats()) }
-        }
+        guard let order = query.orderInForce else { return look(ResponderPage(query), call) }
         let after = query.after.map { ResponderCursor($0) }
         if let after, after?.order != order {
             return answer(
@@ -29,42 +27,7 @@ extension Router {
                     detail: "after: the next of an answer in the same order expected"),
                 InputStats())
         }
-        let listing = ResponderListing(query, order, after: after ?? nil)
-        scans.ask(listing, while: call.isAwaited) { answer($0, InputStats()) }
-    }
-
-    private static func list(_ query: ResponderQuery, _ engine: Engine) -> HTTPResponse {
-        var number = 0
-        if let after = query.after {
-            guard let last = engine.roster.number(of: after) else {
-                return .problem(400, "Bad Request", detail: "after: nobody has this id")
-            }
-            number = last + 1
-        }
-        var filter = ResponderFilter(query)
-        filter.begin(engine)
-        var body: [UInt8] = []
-        JSONWriter.raw("{\"responders\":[", to: &body)
-        var taken = 0
-        let end = min(engine.roster.count, number + lookedAtMax)
-        while number < end, taken < query.limit {
-            defer { number += 1 }
-            guard filter.match(number, engine) != nil else { continue }
-            if taken > 0 { body.append(UInt8(ascii: ",")) }
-            ResponderJSON.append(number, engine, to: &body)
-            taken += 1
-        }
-        JSONWriter.raw("],\"next\":", to: &body)
-        while number < engine.roster.count, number > 0, engine.roster[number - 1].idCount == 0 {
-            number += 1
-        }
-        if number < engine.roster.count {
-            JSONWriter.string(engine.roster.id(number - 1), to: &body)
-        } else {
-            JSONWriter.raw("null", to: &body)
-        }
-        JSONWriter.raw("}\n", to: &body)
-        return .json(body)
+        look(ResponderListing(query, order, after: after ?? nil), call)
     }
 
     func showResponder(
