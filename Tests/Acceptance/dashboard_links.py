@@ -14,12 +14,15 @@ from dashboard_lint import DASHBOARDS, dashboards, panels, rule, targets, variab
 VIEWS = {
     "": ((), "/v1/status"), "feeds": ((), "/v1/status"),
     "silent": (("state", "region", "cause", "by"), "/v1/gaps"),
+    "at": (("t", "region"), "/v1/gaps"),
     "alerts": (("alertname",), "/v1/alerts/history"),
     "nudges": (("decision",), "/v1/nudges"),
     "people": (("status", "region"), "/v1/responders")}
 # What Grafana puts in for a label of the series, or a column of the row, that was clicked at.
 LABEL = r"\$\{__field\.labels\.(\w+):percentencode\}"
 COLUMN = r"\$\{__data\.fields\.(\w+):percentencode\}"
+# The instant that was clicked at. As Grafana has it, it is milliseconds, which the page does not read.
+TIME = r"\$\{__value\.time:date:iso\}"
 HERE = "?${__url_time_range}&${__all_variables}"
 # The addresses that an operator sets.
 OPERATORS = {
@@ -64,7 +67,7 @@ def is_view(path, query):
 
 def wrong(url, dashboard, panel):
     """What is wrong with an address, or nothing."""
-    rest = re.sub(LABEL, "label", re.sub(COLUMN, "column", url))
+    rest = re.sub(LABEL, "label", re.sub(COLUMN, "column", re.sub(TIME, "time", url)))
     found = view(url)
     if found is not None:
         if not is_view(*found):
@@ -79,6 +82,8 @@ def wrong(url, dashboard, panel):
             return "leads to no other dashboard"
     else:
         return "leads to no page, runbook or dashboard, or loses the time or the choice"
+    if re.search(TIME, url) and panel["type"] not in ("timeseries", "state-timeline"):
+        return "asks for an instant, where none is clicked at"
     for label in re.findall(LABEL, url):
         if not all(re.search(rf"by \([^)]*\b{label}\b", t["expr"]) for t in panel["targets"]):
             return f"asks for the label {label}, which not all series have"
@@ -94,8 +99,8 @@ def renamed(panel):
                 if change["id"] == "organize")
 
 
-def clicked(panel, url, series):
-    """The addresses that a link has, one for each series or row of its panel."""
+def clicked(panel, url, series, at):
+    """The addresses that a link has, one for each series or row of its panel, at an instant."""
     # The corner of a matrix has the names of both.
     columns = {title: name.split("\\")[0] for name, title in renamed(panel).items()} \
         if re.search(COLUMN, url) else {}
@@ -103,7 +108,7 @@ def clicked(panel, url, series):
     def put(labels):
         quoted = lambda label: urllib.parse.quote(labels[label], safe="")
         return re.sub(COLUMN, lambda m: quoted(columns[m[1]]),
-                      re.sub(LABEL, lambda m: quoted(m[1]), url))
+                      re.sub(LABEL, lambda m: quoted(m[1]), re.sub(TIME, at, url)))
 
     return {put(labels) for labels in series}
 

@@ -18,7 +18,7 @@ import dashboard_links
 from dashboard_lint import dashboards, expanded, expressions, inner, targets, variables
 from loopback_phones import Phones, PushHook
 from loopback_receivers import Hook
-from rollcall_process import RollcallTestCase, eventually, ndjson, now_ms
+from rollcall_process import RollcallTestCase, eventually, ndjson, now_ms, rfc3339
 from test_alert_rules import ALERTS, RULES, replaced
 from test_alerts_prometheus import CONFIG as SCRAPE
 from test_prometheus import Prometheus
@@ -301,13 +301,13 @@ class PanelTests(RollcallTestCase):
 
     def check_every_link_leads_somewhere(self):
         """With what is clicked at put in, as Grafana does it."""
-        asked, known = {}, dashboard_links.runbooks()
+        asked, known, at = {}, dashboard_links.runbooks(), rfc3339(now_ms() - 60_000)
         for name, dashboard in dashboards().items():
             for panel, link in dashboard_links.links(dashboard):
                 with self.subTest(f"{name}: {panel['title']}, {link['url']}"):
                     urls = dashboard_links.clicked(panel, link["url"], [
                         series for target in panel["targets"]
-                        for series, _ in self.ask(target["expr"], target["instant"])])
+                        for series, _ in self.ask(target["expr"], target["instant"])], at)
                     self.assertTrue(urls)
                     for url in urls:
                         view = dashboard_links.view(url)
@@ -323,8 +323,9 @@ class PanelTests(RollcallTestCase):
         self.assertEqual(self.server.get(f"/{path}?{text}", {"Accept": "text/html"}).status, 200)
         _, route = dashboard_links.VIEWS[path]
         if "status" not in query:
-            # By what a table is made is the page's own word.
-            text = "&".join(part for part in text.split("&") if not part.startswith("by="))
+            # By what a table is made is the page's own word, and `t` is what it asks for as `at`.
+            text = "&".join(f"at={part[2:]}" if part.startswith("t=") else part
+                            for part in text.split("&") if not part.startswith("by="))
             answer = self.server.get(f"{route}?{text}")
             self.assertEqual(answer.status, 200, answer.json())
             return

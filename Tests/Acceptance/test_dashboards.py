@@ -312,6 +312,8 @@ DEAD_LINKS = {
     "${page:raw}/people?region=${__field.labels.place:percentencode}": "no label",
     "${page:raw}/people?region=${__data.fields.Region:percentencode}": "no column of a curve",
     "${page}/people": "may be encoded",
+    "${page:raw}/at?t=${__value.time}": "milliseconds, which the page does not read",
+    "${page:raw}/at?at=${__value.time:date:iso}": "no parameter",
     "http://127.0.0.1:10112/people": "not the operator's address",
     "${runbooks:raw}/RollcallGone.md": "no runbook",
     "runbooks/RollcallDown.md": "in Grafana itself",
