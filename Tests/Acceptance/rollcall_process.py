@@ -416,6 +416,17 @@ class RollcallTestCase(unittest.TestCase):
         """A store with its process, ready."""
         return self.rollcall(config, **options).start()
 
+    @classmethod
+    def serve_all(cls, config=None, **options):
+        """As `serve`, for all tests of the class; to be called while it is set up."""
+        holder = cls("hold")
+        holder.setUp()
+        cls.addClassCleanup(holder.doCleanups)
+        return holder.serve(config, **options)
+
+    def hold(self):
+        """Nothing: what owns such a process while the class lasts."""
+
     def assert_replays(self, server):
         """Exports the store of a server that has stopped: a replay decides what was decided (J4)."""
         export = os.path.join(self.directory, "export")

@@ -55,10 +55,7 @@ class ActingTestCase(PageTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        holder = cls("hold")
-        holder.setUp()
-        cls.addClassCleanup(holder.doCleanups)
-        cls.server = holder.serve(SETTINGS)
+        cls.server = cls.serve_all(SETTINGS)
         told = Told(cls.server)
         told.fleet()
         told.tell(told.batch(HOSTILE, "north"))
@@ -70,9 +67,6 @@ class ActingTestCase(PageTestCase):
         answer = cls.server.request("POST", "/-/reload", headers={
             "Authorization": f"Bearer {KEYS['all']}"})
         assert answer.status == 200, answer
-
-    def hold(self):
-        """Nothing: what owns the server while the class lasts."""
 
     def api(self, path):
         """What the API answers."""

@@ -79,15 +79,9 @@ class FleetTests(PageTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        holder = cls("hold")
-        holder.setUp()
-        cls.addClassCleanup(holder.doCleanups)
-        cls.server = holder.serve(SETTINGS)
+        cls.server = cls.serve_all(SETTINGS)
         cls.told = Told(cls.server)
         cls.silent = cls.told.fleet()
-
-    def hold(self):
-        """Nothing: what owns the server while the class lasts."""
 
     def test_every_view_looks_right_in_every_size_and_scheme(self):
         for size, (width, height) in WIDTHS.items():

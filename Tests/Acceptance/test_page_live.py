@@ -10,13 +10,15 @@ import time
 import unittest
 
 from page_fleet import SETTINGS, Told
-from rollcall_process import eventually, ndjson
+from rollcall_process import eventually, ndjson, now_ms
 from test_page import READY, PageTestCase
 
 IDLE_SECONDS = int(os.environ.get("ROLLCALL_IDLE", "120"))
 # What a tab that nobody touches may cost a minute.
 IDLE_BYTES = 10_000
 CROWD = 100_000
+# Alerts that fire at once.
+STORM = int(os.environ.get("ROLLCALL_STORM", "5000"))
 NO_STREAMS = """
     const asked = window.fetch.bind(window);
     const held = (signal) => new Response(new ReadableStream({start: (control) =>
@@ -147,6 +149,37 @@ class LiveTests(PageTestCase):
         page.login_with(None, None)
         page.until("document.querySelector('.banner.is-lost')", "the token is not valid any more")
         self.assertIn("does not accept this browser's token", self.words(page, ".banner"))
+
+
+class StormTests(PageTestCase):
+    def test_of_thousands_of_alerts_the_worst_is_shown_and_the_watch_goes_on(self):
+        server = self.serve(
+            "liveness: {on_duty: {expected: 1s, degraded_after: 2s, offline_after: 4s}}\n"
+            "alerts: {NoOnlineResponders: {for: 1s}}\nlimits: {items: 20000}\n"
+            "receivers: [{name: chat, log: {}}]\n")
+        people = [{"responder_id": f"p-{n:05}", "region": f"r-{n:05}"} for n in range(STORM)]
+        answer = server.request(
+            "POST", "/v1/batches", ndjson(people), {"Content-Type": "application/x-ndjson"}, timeout=60)
+        self.assertEqual(answer.status, 200)
+
+        def firing():
+            return server.request("GET", "/v1/status", timeout=60).json()["alerts"]["firing"]
+
+        eventually(lambda: firing() >= STORM, 120, "all of them fire", every=0.5)
+        page = self.page()
+        self.open(page, server)
+        dark = f"Nobody can be reached in r-00000, r-00001 and {STORM - 2:,} more."
+        page.until(f"document.querySelector('.worst').innerText === {dark!r}", "the sentence", seconds=60)
+        self.assertEqual(page.text("[data-count=OFFLINE]"), f"{STORM:,}")
+        server.drop_client()
+        for view in ("/alerts", "/silent"):
+            self.open(page, server, view)
+        self.assertEqual(server.request("GET", "/metrics", timeout=60).status, 200)
+        # Who reports is heard, and whoever looks sees it.
+        back = {**people[0], "updates": [{"sequence": 1, "captured_at": now_ms()}]}
+        self.assertEqual(server.request("POST", "/v1/batches", [back], timeout=60).status, 200)
+        self.assertEqual(server.responder("p-00000")["responder_id"], "p-00000")
+        self.assert_untroubled(page)
 
 
 class KeyTests(PageTestCase):

@@ -51,14 +51,8 @@ class StripTests(PatchedTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        holder = cls("hold")
-        holder.setUp()
-        cls.addClassCleanup(holder.doCleanups)
-        cls.server = holder.serve(SETTINGS)
+        cls.server = cls.serve_all(SETTINGS)
         Told(cls.server).tell(Told(cls.server).batch("kim", "north"))
-
-    def hold(self):
-        """Nothing: what owns the server while the class lasts."""
 
     def strip(self, *size):
         page = self.patched(self.server, "/", {"/v1/regions/history": HISTORY}, *size)
@@ -213,10 +207,7 @@ class MomentTests(PageTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        holder = cls("hold")
-        holder.setUp()
-        cls.addClassCleanup(holder.doCleanups)
-        cls.server = holder.serve(SETTINGS)
+        cls.server = cls.serve_all(SETTINGS)
         cls.told = Told(cls.server)
         cls.silent = cls.told.fleet()
         incident = next(one["incident"] for one in cls.told.firing()
@@ -232,9 +223,6 @@ class MomentTests(PageTestCase):
     @classmethod
     def newest(cls):
         return cls.server.get("/v1/regions/history?step=1m").json()
-
-    def hold(self):
-        """Nothing: what owns the server while the class lasts."""
 
     def moment(self, *size):
         page = self.page(*size)

@@ -23,10 +23,7 @@ class PeopleTests(PageTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        holder = cls("hold")
-        holder.setUp()
-        cls.addClassCleanup(holder.doCleanups)
-        cls.server = holder.serve(SETTINGS + "limits: {items: 1000}\n")
+        cls.server = cls.serve_all(SETTINGS + "limits: {items: 1000}\n")
         cls.told = Told(cls.server)
         dice = random.Random(8)
         batches = []
@@ -41,9 +38,6 @@ class PeopleTests(PageTestCase):
                 battery_level=dice.randrange(1, 100) / 100, app_version=dice.choice(["4.1", "4.2"])))
         cls.told.tell(*batches)
         eventually(lambda: len(cls.told.offline()) == COUNT // 10, 20, "a tenth is silent")
-
-    def hold(self):
-        """Nothing: what owns the server while the class lasts."""
 
     def api(self, **query):
         return self.server.get("/v1/responders?" + urllib.parse.urlencode(

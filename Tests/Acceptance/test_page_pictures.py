@@ -86,7 +86,7 @@ class PictureTests(PageTestCase):
                   "Last, 13 of 13 could be reached.", "Not watching since"),
         "restored": ("1 of 5 can be reached; 4 have not been heard again yet.", "Nobody is known to be silent"),
         "storm": ("Nobody can be reached in r-000, r-001 and 298 more.", "300 alerts fire"),
-        "crowd": ("1000 of 100000 cannot be reached. 99000 can.", "99 000"),
+        "crowd": ("1,000 of 100,000 cannot be reached. 99,000 can.", "99,000"),
     }
 
     def empty(self):

@@ -62,10 +62,7 @@ class LedgerTestCase(RollcallTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        holder = cls("hold")
-        holder.setUp()
-        cls.addClassCleanup(holder.doCleanups)
-        cls.server = holder.serve(CONFIG)
+        cls.server = cls.serve_all(CONFIG)
         cls.ledger = {}
         # Of whom something was told since.
         cls.moved = set()
@@ -104,9 +101,6 @@ class LedgerTestCase(RollcallTestCase):
         cls.silent = {name for name, one in cls.ledger.items() if one["duty_state"] == "ON_MISSION"}
         eventually(lambda: cls.server.get("/v1/status").json()["responders"]["OFFLINE"]
                    == len(cls.silent), 30, "those on a mission are silent")
-
-    def hold(self):
-        """Nothing: what owns the server while the class lasts."""
 
     def ask(self, **parameters):
         return self.server.get("/v1/responders?" + urllib.parse.urlencode(parameters)).json()

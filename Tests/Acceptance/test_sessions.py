@@ -182,21 +182,37 @@ class SignInTests(SessionTestCase):
                 answer = connection.recv(65536)
                 self.assertTrue(answer.startswith(b"HTTP/1.1 413 "), answer)
 
-    def test_a_page_of_events_that_is_waited_for_ends_with_its_token(self):
-        server = self.serve(settings())
-        head = {"Authorization": f"Bearer {KEYS['eye']}"}
+    def assert_nothing_is_heard_behind(self, server, head, end):
+        """Who waits for a page of events as `head` says hears of nobody behind `end`, which takes it away."""
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(server.client(timeout=30).request, "GET",
                                   "/v1/events?after=now&wait=20&kinds=person", None, head)
             time.sleep(1)
-            server.configure(settings().replace(KEYS["eye"], "another-0123456789abcdef"))
-            server.process.send_signal(signal.SIGHUP)
+            end()
             eventually(lambda: server.get("/v1/status", head).status == 401, SOON, "it is taken away")
             server.write("/v1/batches", [{"responder_id": "anna"}],
                          {"Authorization": f"Bearer {KEYS['phones']}"})
             answer = waiting.result(25)
         self.assertEqual(answer.status, 401)
         self.assertNotIn("anna", answer.text)
+
+    def test_a_page_of_events_that_is_waited_for_ends_with_its_token(self):
+        server = self.serve(settings())
+
+        def end():
+            server.configure(settings().replace(KEYS["eye"], "another-0123456789abcdef"))
+            server.process.send_signal(signal.SIGHUP)
+
+        self.assert_nothing_is_heard_behind(
+            server, {"Authorization": f"Bearer {KEYS['eye']}"}, end)
+
+    def test_a_page_of_events_that_is_waited_for_ends_with_its_session(self):
+        server = self.serve(settings())
+        browser = self.signed_in(server)
+        (name, value), = browser.cookies.items()
+        self.assert_nothing_is_heard_behind(
+            server, {"Cookie": f"{name}={value}"},
+            lambda: self.assertEqual(browser.ask("DELETE", "/v1/session"), 200))
 
     def test_tokens_are_not_found_by_trying(self):
         server = self.serve(settings())

@@ -312,7 +312,7 @@ class ServerTests(WatchTestCase):
         self.assertLessEqual(stub.asked.count("/v1/gaps"), 2)
         self.assertLessEqual(stub.asked.count("/v1/regions"), 2)
         self.assertLessEqual(stub.asked.count("/v1/events"), 20)
-        terminal.shows("1000 silent")
+        terminal.shows("1,000 silent")
 
     def test_a_server_without_events_is_asked_again(self):
         known = documents()
@@ -336,7 +336,7 @@ class ServerTests(WatchTestCase):
             if target.startswith("/v1/responders?status=OFFLINE&sort=-silent_for&limit=100")
             else known(target)))
         terminal = self.watch(stub.url, rows=30)
-        terminal.shows(r"5000 silent, the longest first\n.*\nsorted +– +1d +app terminated\nand 4999 more")
+        terminal.shows(r"5,000 silent, the longest first\n.*\nsorted +– +1d +app terminated\nand 4,999 more")
         self.assertNotIn("/v1/gaps", stub.asked)
 
     def test_without_a_first_answer_it_ends_as_every_command(self):

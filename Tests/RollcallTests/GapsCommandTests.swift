@@ -151,7 +151,9 @@ import Testing
     }
 
     @Test func `who was silent at an instant is asked for, and told`() throws {
-        let server = try CannedServer(["/v1/gaps": GapSamples.firstPage.replacing("\"18\"", with: "null")])
+        let server = try CannedServer([
+            "/v1/gaps": GapSamples.firstPage.replacing("\"18\"", with: "null")
+        ])
         defer { server.stop() }
         var options = GapQuestion.Options()
         options.at = "2026-11-21T05:55:00Z"

@@ -26,6 +26,36 @@ struct HistoryStory {
         try store.commit([pending])
     }
 
+    /// One turn that takes samples as the state writer does.
+    mutating func sampledTurn(
+        _ sampler: inout FleetSampler, at seconds: Int64, _ events: [Event] = []
+    ) throws {
+        var pending = try pendingTurn(at: seconds, events)
+        pending.sample = sampler.sample(engine)
+        try store.commit([pending])
+    }
+
+    /// Seven minutes of one person, from the last beat of a heartbeat on: that nobody was watching is
+    /// noticed after two and a half.
+    mutating func blindMinutes() throws {
+        var sampler = FleetSampler()
+        let source = Array("pod".utf8)
+        try sampledTurn(
+            &sampler, at: 0,
+            [
+                .heartbeat(source: source, every: .seconds(60)),
+                try Self.batches(["a"], sequence: 1, captured: 0),
+            ])
+        for minute: Int64 in 1...6 { try sampledTurn(&sampler, at: minute * 60) }
+        try sampledTurn(&sampler, at: 370, [.heartbeat(source: source, every: .seconds(0))])
+        try sampledTurn(&sampler, at: 380)
+    }
+
+    /// The instant so many seconds after the beginning, as a question names it.
+    static func time(_ seconds: Int64) -> String {
+        RFC3339.string(Timestamp(milliseconds: began + seconds * 1000))
+    }
+
     /// One turn that is not committed yet.
     mutating func pendingTurn(at seconds: Int64, _ events: [Event] = []) throws -> PendingTurn {
         let now = RunningTime(milliseconds: Self.began + seconds * 1000)

@@ -11,18 +11,7 @@ import Testing
 @Suite struct RegionHistoryTests {
     private let directory = TemporaryDirectory()
 
-    private func time(_ seconds: Int64) -> String {
-        RFC3339.string(Timestamp(milliseconds: HistoryStory.began + seconds * 1000))
-    }
-
-    private func turn(
-        _ story: inout HistoryStory, _ sampler: inout FleetSampler, at seconds: Int64,
-        _ events: [Event] = []
-    ) throws {
-        var pending = try story.pendingTurn(at: seconds, events)
-        pending.sample = sampler.sample(story.engine)
-        try story.store.commit([pending])
-    }
+    private func time(_ seconds: Int64) -> String { HistoryStory.time(seconds) }
 
     /// Twelve minutes: `south` falls silent for minutes 4 and 5, `north` goes on, and somebody must be
     /// in `light`, where nobody ever was.
@@ -30,7 +19,7 @@ import Testing
         var sampler = FleetSampler()
         var policy = Policy()
         policy.coverageRegions = [Array("light".utf8)]
-        try turn(&story, &sampler, at: 0, [.policy(policy)])
+        try story.sampledTurn(&sampler, at: 0, [.policy(policy)])
         for step: Int64 in 0..<36 {
             var events = [
                 try HistoryStory.batches(
@@ -41,7 +30,7 @@ import Testing
                     try HistoryStory.batches(
                         ["c"], sequence: Int(step), captured: step * 20, region: "south"))
             }
-            try turn(&story, &sampler, at: step * 20 + 1, events)
+            try story.sampledTurn(&sampler, at: step * 20 + 1, events)
         }
     }
 
@@ -161,10 +150,10 @@ import Testing
                 try HistoryStory.batches(
                     ["p\(place)"], sequence: 1, captured: 0, region: "r\(place)"))
         }
-        try turn(&story, &sampler, at: 1, events)
+        try story.sampledTurn(&sampler, at: 1, events)
         // One is left by everybody.
         let gone = #"[{"responder_id":"p6","region":"r0"}]"#
-        try turn(&story, &sampler, at: 61, [try HistoryStory.items(.responder, gone)])
+        try story.sampledTurn(&sampler, at: 61, [try HistoryStory.items(.responder, gone)])
         try story.store.journal.close()
         let server = try HistoryServer(directory)
         defer { server.stop() }
@@ -188,17 +177,7 @@ import Testing
         throws
     {
         var story = try HistoryStory(directory)
-        var sampler = FleetSampler()
-        let source = Array("pod".utf8)
-        try turn(
-            &story, &sampler, at: 0,
-            [
-                .heartbeat(source: source, every: .seconds(60)),
-                try HistoryStory.batches(["a"], sequence: 1, captured: 0),
-            ])
-        for minute: Int64 in 1...6 { try turn(&story, &sampler, at: minute * 60) }
-        try turn(&story, &sampler, at: 370, [.heartbeat(source: source, every: .seconds(0))])
-        try turn(&story, &sampler, at: 380)
+        try story.blindMinutes()
         try story.store.journal.close()
         let server = try HistoryServer(directory)
         defer { server.stop() }

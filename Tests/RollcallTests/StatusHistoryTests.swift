@@ -10,19 +10,7 @@ import Testing
 @Suite struct StatusHistoryTests {
     private let directory = TemporaryDirectory()
 
-    private func time(_ seconds: Int64) -> String {
-        RFC3339.string(Timestamp(milliseconds: HistoryStory.began + seconds * 1000))
-    }
-
-    /// One turn that takes a sample as the state writer does.
-    private func turn(
-        _ story: inout HistoryStory, _ sampler: inout FleetSampler, at seconds: Int64,
-        _ events: [Event] = []
-    ) throws {
-        var pending = try story.pendingTurn(at: seconds, events)
-        pending.sample = sampler.sample(story.engine)
-        try story.store.commit([pending])
-    }
+    private func time(_ seconds: Int64) -> String { HistoryStory.time(seconds) }
 
     /// A turn every 20 s for `minutes`: three people, of whom one goes on reporting.
     private func tell(_ story: inout HistoryStory, minutes: Int64) throws {
@@ -31,7 +19,7 @@ import Testing
             let ids = step == 0 ? ["a", "b", "c"] : ["a"]
             let batch = try HistoryStory.batches(
                 ids, sequence: Int(step), captured: step * 20)
-            try turn(&story, &sampler, at: step * 20, [batch])
+            try story.sampledTurn(&sampler, at: step * 20, [batch])
         }
     }
 
@@ -113,19 +101,9 @@ import Testing
 
     @Test func `what nobody saw is a window, not a count`() throws {
         var story = try HistoryStory(directory)
-        var sampler = FleetSampler()
-        let source = Array("pod".utf8)
-        try turn(
-            &story, &sampler, at: 0,
-            [
-                .heartbeat(source: source, every: .seconds(60)),
-                try HistoryStory.batches(["a"], sequence: 1, captured: 0),
-            ])
-        for minute: Int64 in 1...6 { try turn(&story, &sampler, at: minute * 60) }
-        // Blind since the last beat, which is noticed after two and a half more.
-        #expect(try story.integers("SELECT minute % 1440 FROM samples") == [0, 1, 2])
-        try turn(&story, &sampler, at: 370, [.heartbeat(source: source, every: .seconds(0))])
-        try turn(&story, &sampler, at: 380)
+        try story.blindMinutes()
+        // In the others it was known already that nobody was watching.
+        #expect(try story.integers("SELECT minute % 1440 FROM samples") == [0, 1, 2, 6])
         try story.store.journal.close()
         let server = try HistoryServer(directory)
         defer { server.stop() }
@@ -151,11 +129,11 @@ import Testing
         for minute: Int64 in 0...4 {
             let ids = (0...minute).map { "p\($0)" }
             let batch = try HistoryStory.batches(ids, sequence: Int(minute), captured: minute * 60)
-            try turn(&story, &sampler, at: minute * 60, [batch])
+            try story.sampledTurn(&sampler, at: minute * 60, [batch])
         }
         #expect(try story.integers("SELECT online FROM samples") == [1, 2, 3, 4, 5])
-        try turn(&story, &sampler, at: 245, [.clock(step: .seconds(-120))])
-        try turn(&story, &sampler, at: 250)
+        try story.sampledTurn(&sampler, at: 245, [.clock(step: .seconds(-120))])
+        try story.sampledTurn(&sampler, at: 250)
         #expect(try story.integers("SELECT online FROM samples") == [1, 2, 5, 4, 5])
         let at = try story.integers("SELECT at_ms FROM samples WHERE minute % 1440 = 2")
         #expect(at == [HistoryStory.began + 125_000])
@@ -215,7 +193,7 @@ import Testing
     @Test func `samples go with the journal's days`() throws {
         var story = try HistoryStory(directory)
         var sampler = FleetSampler()
-        for minute: Int64 in 0..<5 { try turn(&story, &sampler, at: minute * 60) }
+        for minute: Int64 in 0..<5 { try story.sampledTurn(&sampler, at: minute * 60) }
         let journal = story.store.journal
         let until = Timestamp(milliseconds: HistoryStory.began + 180_500)
         var left: [Bool] = []

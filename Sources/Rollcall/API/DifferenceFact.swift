@@ -25,17 +25,10 @@ enum DifferenceFact: Int, CaseIterable, Sendable {
         }
     }
 
+    private static let fields = Telemetry.places(of: allCases.map(\.word))
+
     /// The place in `Telemetry.fields` of the field that it is; nil of all others.
-    var field: Int? {
-        switch self {
-        case .permission: 0
-        case .services: 1
-        case .power: 2
-        case .appState: 3
-        case .network: 4
-        default: nil
-        }
-    }
+    var field: Int? { Self.fields[rawValue] }
 
     /// The words of its values, where these are few; the first is that of what nobody said. Nil of a
     /// name.
@@ -67,5 +60,12 @@ enum DifferenceFact: Int, CaseIterable, Sendable {
         case .appState: Int(person.telemetry.appState)
         case .network: Int(person.telemetry.networkType)
         }
+    }
+}
+
+extension Telemetry {
+    /// Returns the places in `fields` of the fields with these names; nil for a word that names none.
+    static func places(of words: [StaticString]) -> [Int?] {
+        words.map { word in fields.firstIndex { "\($0.name)" == "\(word)" } }
     }
 }

@@ -50,17 +50,10 @@ enum ResponderSort: UInt8, CaseIterable, Sendable {
         }
     }
 
+    private static let fields = Telemetry.places(of: allCases.map(\.word))
+
     /// The place in `Telemetry.fields` of the field that it is; nil of all others.
-    fileprivate var field: Int? {
-        switch self {
-        case .permission: 0
-        case .services: 1
-        case .power: 2
-        case .appState: 3
-        case .network: 4
-        default: nil
-        }
-    }
+    fileprivate var field: Int? { Self.fields[Int(rawValue)] }
 }
 
 /// The value by which somebody is sorted.

@@ -72,7 +72,8 @@ struct Sentence {
         }
 
         fileprivate func words(_ what: String = "can be reached") -> String {
-            let head = "\(isAtMost ? "at most " : "")\(reachable.grouped) of \(expected.grouped) \(what)"
+            let most = isAtMost ? "at most " : ""
+            let head = "\(most)\(reachable.grouped) of \(expected.grouped) \(what)"
             return unheard > 0 ? "\(head); \(unheardWords)" : head
         }
 
@@ -247,7 +248,7 @@ struct Sentence {
             detail = seenTo(alert)
         }
         if share.expected > 0 { rest = capitalised("\(share.words()).") }
-        detail = [sentence(lasting(), ""), detail].filter { !$0.isEmpty }.joined(separator: " ")
+        detail = [sentence(lasting()), detail].filter { !$0.isEmpty }.joined(separator: " ")
         return true
     }
 
@@ -261,9 +262,9 @@ struct Sentence {
         since = alert.startsAt
         key = incidentKey(alert)
         rest = capitalised("\(share.words()).")
-        detail = [
-            sentence(lasting(), ""), name == .highOfflineRate ? likely(alert) : "", seenTo(alert),
-        ].filter { !$0.isEmpty }.joined(separator: " ")
+        let why = name == .highOfflineRate ? likely(alert) : ""
+        detail = [sentence(lasting()), why, seenTo(alert)].filter { !$0.isEmpty }.joined(
+            separator: " ")
         return true
     }
 
@@ -353,9 +354,9 @@ struct Sentence {
         return "For \(span)"
     }
 
-    private func sentence(_ span: String, _ words: String) -> String {
-        let parts = [span, words].filter { !$0.isEmpty }
-        return parts.isEmpty ? "" : parts.joined(separator: "; ") + "."
+    private func sentence(_ parts: String...) -> String {
+        let words = parts.filter { !$0.isEmpty }.joined(separator: "; ")
+        return words.isEmpty ? "" : "\(words)."
     }
 
     /// Returns why, if one cause is suspected of most of those whom the alert is about.
@@ -390,8 +391,7 @@ struct Sentence {
             engine.alerting.notifications.take(of: $0, at: engine.clock.now)
         }
         guard let take = takes.max(by: { $0.until < $1.until }) else { return "" }
-        let what = region.map(shown) ?? "it"
-        return "\(shown(take.by)) sees to \(what)."
+        return "\(shown(take.by)) sees to \(region.map(shown) ?? "it")."
     }
 
     private func capitalised(_ text: String) -> String {

@@ -3,9 +3,9 @@ extension AlertText {
     /// `2 of 14 OFFLINE: r-17 (low_power), r-3 (no_network)`, and what changed since the last message;
     /// `most` people are named.
     func offlineHeadline(_ most: Int) -> String {
-        let (count, total) = (facts.stats.count, facts.stats.total)
+        let count = facts.stats.count
         let head =
-            isOver && count == 0 ? "nobody is OFFLINE any more" : "\(count.grouped) of \(total.grouped) OFFLINE"
+            isOver && count == 0 ? "nobody is OFFLINE any more" : "\(share) OFFLINE"
         if let turnover = facts.turnover {
             let changes = changes(turnover, most).joined(separator: "; ")
             return changes.isEmpty ? head : "\(head); \(changes)"
@@ -13,14 +13,15 @@ extension AlertText {
         guard first == nil, !members.isEmpty, most > 0 else { return head }
         let named = members.prefix(most)
         let rest = count - named.count
-        return "\(head): " + named.joined(separator: ", ") + (rest > 0 ? " and \(rest.grouped) more" : "")
+        return "\(head): " + named.joined(separator: ", ")
+            + (rest > 0 ? " and \(rest.grouped) more" : "")
     }
 
     /// A sentence about those who are away, and those about who left and who is back.
     var offlinePassed: String {
-        let (count, total) = (facts.stats.count, facts.stats.total)
+        let count = facts.stats.count
         let verb = count == 1 ? "is" : "are"
-        var sentences = ["\(count.grouped) of \(total.grouped) active responders \(verb) OFFLINE\(lasting)."]
+        var sentences = ["\(share) active responders \(verb) OFFLINE\(lasting)."]
         if facts.turnover == nil, first == nil, !members.isEmpty {
             let rest = count - members.count
             let more = rest > 0 ? " and \(rest.grouped) more" : ""
@@ -35,7 +36,7 @@ extension AlertText {
         let now =
             count == 0
             ? "Nobody of \(total.grouped) active responders is OFFLINE now."
-            : "\(count.grouped) of \(total.grouped) active responders are OFFLINE now."
+            : "\(share) active responders are OFFLINE now."
         return [now, offlineChanges].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
@@ -76,7 +77,9 @@ extension AlertText {
         // Who is erased is counted, and not named.
         let moreLeft = turnover.moreLeft + turnover.left.count - leftNamed.count
         let moreBack = turnover.moreBack + turnover.back.count - back.prefix(most).count
-        if moreLeft > 0 { parts.append("\(moreLeft.grouped)\(leftNamed.isEmpty ? "" : " more") left") }
+        if moreLeft > 0 {
+            parts.append("\(moreLeft.grouped)\(leftNamed.isEmpty ? "" : " more") left")
+        }
         if moreBack > 0 {
             parts.append(
                 "\(moreBack.grouped)\(back.prefix(most).isEmpty ? "" : " more") "

@@ -80,9 +80,9 @@ package struct AlertText {
             if isOver {
                 return total == 0
                     ? "\(place): nobody is expected"
-                    : "\(place): \(count.grouped) of \(total.grouped) out of contact"
+                    : "\(place): \(share) out of contact"
             }
-            return isUnstaffed ? claim : "\(claim), \(count.grouped) of \(total.grouped) out of contact\(causes)"
+            return isUnstaffed ? claim : "\(claim), \(share) out of contact\(causes)"
         case .responderFlapping:
             if isOver, count == 0 { return "\(place): nobody keeps dropping out" }
             return claim + causes
@@ -90,12 +90,15 @@ package struct AlertText {
         }
     }
 
+    /// `6 of 41`, by the numbers of now.
+    var share: String { "\(facts.stats.count.grouped) of \(facts.stats.total.grouped)" }
+
     /// The sentence that says what is wrong, and where, with as few numbers as can be: a title begins with
     /// it, and so do the page and the terminal. Of an alert that fires, or may soon.
     package var claim: String {
-        let (count, total) = (facts.stats.count, facts.stats.total)
+        let count = facts.stats.count
         switch member.name {
-        case .highOfflineRate: return "\(count.grouped) of \(total.grouped) cannot be reached\(inPlace)"
+        case .highOfflineRate: return "\(share) cannot be reached\(inPlace)"
         case .noOnlineResponders:
             return isUnstaffed ? "Nobody is on duty\(inPlace)" : "Nobody can be reached\(inPlace)"
         case .responderFlapping:
@@ -208,11 +211,11 @@ package struct AlertText {
         let (count, total) = (facts.stats.count, facts.stats.total)
         switch member.name {
         case .highOfflineRate:
-            return "\(count.grouped) of \(total.grouped) active responders are OFFLINE now (\(percent))."
+            return "\(share) active responders are OFFLINE now (\(percent))."
         case .noOnlineResponders:
             return total == 0
                 ? "Nobody is expected there now."
-                : "\(count.grouped) of \(total.grouped) active responders are out of contact now."
+                : "\(share) active responders are out of contact now."
         case .responderFlapping:
             return count == 0
                 ? "Nobody changes between ONLINE and OFFLINE \(facts.limit) times within "
@@ -228,7 +231,7 @@ package struct AlertText {
         let (count, total) = (facts.stats.count, facts.stats.total)
         switch member.name {
         case .highOfflineRate:
-            return "\(count.grouped) of \(total.grouped) active responders are OFFLINE (\(percent)), more than "
+            return "\(share) active responders are OFFLINE (\(percent)), more than "
                 + "\(Self.decimal(facts.limit, 100)) %\(lasting)\(causes)."
         case .noOnlineResponders:
             if isUnstaffed {
@@ -238,7 +241,8 @@ package struct AlertText {
             return "None of \(total.grouped) active responders is ONLINE\(lasting); "
                 + "\(count.grouped) \(count == 1 ? "is" : "are") out of contact\(causes)."
         case .responderFlapping:
-            return "\(count.grouped) \(count == 1 ? "responder" : "responders") changed between ONLINE and "
+            return
+                "\(count.grouped) \(count == 1 ? "responder" : "responders") changed between ONLINE and "
                 + "OFFLINE at least \(facts.limit) times within \(Self.span(facts.span))."
         case .responderOffline: return offlinePassed
         case .rollcallDrill:
@@ -273,9 +277,9 @@ package struct AlertText {
     private var feedPassed: String {
         if !facts.sources.isEmpty, facts.sources.count < facts.stats.total {
             let names = facts.sources.prefix(8).map { Self.short($0) }.joined(separator: ", ")
-            let (count, total) = (facts.stats.count, facts.stats.total)
+            let count = facts.stats.count
             let verb = count == 1 ? "does" : "do"
-            return "\(count.grouped) of \(total.grouped) backends \(verb) not beat: \(names)."
+            return "\(share) backends \(verb) not beat: \(names)."
         }
         return "Nothing is known of anybody\(since): phones may be fine, and nobody would know."
     }

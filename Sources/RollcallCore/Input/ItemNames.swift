@@ -64,7 +64,8 @@ extension ItemScanner {
         var previous: UInt8 = 0
         for index in range {
             let byte = bytes[index]
-            // C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F.
+            // Control characters: those below the space, DEL, and U+0080 to U+009F, which in UTF-8 are a
+            // byte 0xC2 and one below 0xA0.
             if byte < 0x20 || byte == 0x7F { return false }
             if previous == 0xC2 && byte < 0xA0 { return false }
             previous = byte

@@ -74,7 +74,7 @@ package enum PlaceText {
         return false
     }
 
-    /// Two numbers of degrees: U+00B0, which UTF-8 writes as C2 B0, behind a digit.
+    /// Two numbers of degrees: the sign U+00B0, in UTF-8 the bytes 0xC2 and 0xB0, behind a digit.
     private static func hasDegrees(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
         var signs = 0
         for index in range.dropFirst(2) where bytes[index] == 0xB0 && bytes[index - 1] == 0xC2 {

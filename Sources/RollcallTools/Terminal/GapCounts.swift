@@ -56,7 +56,8 @@ struct GapCounts {
         let watching =
             status["watching"] == .boolean(false)
             ? " We are not watching at the moment: this is the last that was known." : ""
-        return "Now: \(Self.percent(offline, active)) OFFLINE; of \(active.grouped) expected \(list)."
+        return
+            "Now: \(Self.percent(offline, active)) OFFLINE; of \(active.grouped) expected \(list)."
             + watching
     }
 

@@ -25,7 +25,9 @@ struct PeopleListing {
     func text(_ style: ConsoleStyle) -> String {
         if people.isEmpty { return "Nobody fits.\n" }
         let total = total ?? Int64(people.count)
-        let shown = total > people.count ? "\(people.count.grouped) of \(total.grouped) people" : Self.count(total)
+        let shown =
+            total > people.count
+            ? "\(people.count.grouped) of \(total.grouped) people" : Self.count(total)
         let at = asOf.map { ", as of \(style.moment($0)) \(style.zone($0))" } ?? ""
         let rows = people.map(Self.cells)
         let table = ConsoleTable(Self.columns, rows, style)

@@ -28,11 +28,14 @@ extension StatusPage {
             silences > 0
             ? " \(GapListing.count(Int(clamping: silences), "silence")) in force." : ""
         guard !notified.isEmpty else { return ["No alert is firing or pending.\(muted)"] }
-        let head = "Alerts: \(firing.count.grouped) firing, \(pending.count.grouped) pending.\(muted)"
+        let head =
+            "Alerts: \(firing.count.grouped) firing, \(pending.count.grouped) pending.\(muted)"
         var lines = ConsoleText.wrapped(head, style.columns).map { style.bold($0) }
         let shown = stories.prefix(limit)
         for alert in shown { lines += self.lines(alert) }
-        if notified.count > shown.count { lines.append("and \((notified.count - shown.count).grouped) more") }
+        if notified.count > shown.count {
+            lines.append("and \((notified.count - shown.count).grouped) more")
+        }
         return lines
     }
 

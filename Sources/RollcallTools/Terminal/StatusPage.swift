@@ -168,7 +168,9 @@ struct StatusPage {
         let notified = status["responders"]?["OFFLINE"]?.whole
         let offline = notified.map { Int(clamping: $0) } ?? silent.count
         guard offline > 0 else { return [nobody] }
-        guard !silent.isEmpty else { return ["\(offline.grouped) OFFLINE, and no gap is open for them."] }
+        guard !silent.isEmpty else {
+            return ["\(offline.grouped) OFFLINE, and no gap is open for them."]
+        }
         var lines = [style.bold("\(offline.grouped) silent, the newest first")]
         lines += suspected(offline)
         for gap in silent { lines += person(gap) }

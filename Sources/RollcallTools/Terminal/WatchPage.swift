@@ -177,7 +177,9 @@ struct WatchPage {
         guard !stories.isEmpty else { return Section(head: [Line(text: "No alert fires.")]) }
         var section = Section(
             head: [
-                Line(text: "\(firing.grouped) firing, \((stories.count - firing).grouped) pending", mark: .bold)
+                Line(
+                    text: "\(firing.grouped) firing, \((stories.count - firing).grouped) pending",
+                    mark: .bold)
             ], more: "more: rollcall status")
         section.items = stories.map { story in
             wrapped(story.title, story.isFiring ? .loud : .plain)
@@ -226,7 +228,9 @@ struct WatchPage {
 
     private static func notes(_ region: JSONTree) -> String {
         let counts = ["DEGRADED", "UNKNOWN"].compactMap { status in
-            region["responders"]?[status]?.whole.flatMap { $0 > 0 ? "\($0.grouped) \(status)" : nil }
+            region["responders"]?[status]?.whole.flatMap {
+                $0 > 0 ? "\($0.grouped) \(status)" : nil
+            }
         }
         let isStaffed = region["must_be_staffed"]?.isTrue == true
         return (counts + (isStaffed ? ["must be staffed"] : [])).joined(separator: ", ")
