@@ -298,7 +298,7 @@ class WholeTests(ListTestCase):
             # More pages than are followed.
             text, error = self.run_binary(self.stub(2000), "gaps", "-o", form, code=1)
             self.assertEqual(text.count("r-"), 2000)
-            self.assertIn("the list is not whole: there are more than 2000 gaps.", error)
+            self.assertIn("the list is not whole: there are more than 2,000 gaps.", error)
             if form == "json":
                 self.assertTrue(json.loads(text)["truncated"])
 

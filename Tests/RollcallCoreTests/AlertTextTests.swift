@@ -273,12 +273,12 @@ import Testing
         let region = String(repeating: "n", count: 40)
         var silent = member(.noOnlineResponders, 1_000_000, 1_000_000, labels(("region", region)))
         silent.facts.causes = GapCause.allCases.prefix(4).map { .init(cause: $0, count: 250_000) }
-        let head = "Nobody can be reached in \(region), 1000000 of 1000000 out of contact"
-        #expect(told(silent)[0] == head + ": 250000 permission_denied, …")
+        let head = "Nobody can be reached in \(region), 1,000,000 of 1,000,000 out of contact"
+        #expect(told(silent)[0] == head + ": 250,000 permission_denied, …")
         silent.fallback = Fallback(receiver: Array(region.utf8), after: .seconds(60))
         #expect(
             told(silent)[0]
-                == "Nobody can be reached in \(region), 1000000 of… (fallback for \(region))")
+                == "Nobody can be reached in \(region), 1,000,000 of… (fallback for \(region))")
     }
 
     @Test func `the settings' annotations win`() {
