@@ -18,7 +18,7 @@ IDLE_SECONDS = int(os.environ.get("ROLLCALL_IDLE", "120"))
 IDLE_BYTES = 10_000
 CROWD = 100_000
 # Alerts that fire at once.
-STORM = int(os.environ.get("ROLLCALL_STORM", "5000"))
+STORM = 20_000
 NO_STREAMS = """
     const asked = window.fetch.bind(window);
     const held = (signal) => new Response(new ReadableStream({start: (control) =>
