@@ -255,10 +255,15 @@ extension Router {
     /// Looks at people for a request, and answers it.
     func look(_ scan: any PeopleScan, _ call: Route.Call) {
         let answer = call.answer
+        let request = call.request
+        // With their lengths, as a value may hold anything.
+        let text = request.query.reduce(request.path) { text, argument in
+            "\(text) \(argument.name) \(argument.value.utf8.count) \(argument.value)"
+        }
         scans.ask(
             PeopleScans.Question(
-                scan: scan, text: "\(call.request.path) \(call.request.query)",
-                caller: caller(call.request)?.token.name ?? "", isAwaited: call.isAwaited
+                scan: scan, text: text, caller: caller(request)?.token.name ?? "",
+                isAwaited: call.isAwaited
             ) { answer($0, InputStats()) })
     }
 }
