@@ -116,11 +116,11 @@ final class PeopleScans: Sendable {
         /// Takes out the newest question of whoever has the most, if that leaves them as many as `caller`
         /// then has.
         mutating func makeRoom(for caller: String) -> Waiting? {
-            let crowd = Set(waiting.map(\.caller)).max {
+            let busiest = Set(waiting.map(\.caller)).max {
                 (count(of: $0), $1) < (count(of: $1), $0)
             }
-            guard let crowd, count(of: crowd) > count(of: caller) + 1,
-                let place = waiting.lastIndex(where: { $0.caller == crowd })
+            guard let busiest, count(of: busiest) > count(of: caller) + 1,
+                let place = waiting.lastIndex(where: { $0.caller == busiest })
             else { return nil }
             return waiting.remove(at: place)
         }
