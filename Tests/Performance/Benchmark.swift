@@ -31,6 +31,11 @@ func runBenchmark(arguments: [String]) -> Int32 {
             print(options.isJSON ? report.json.text : report.table)
             return 0
         }
+        if options.isHistory {
+            let results = try HistoryBenchmark(isShort: options.isShort, folder: folder).run()
+            print(options.isJSON ? HistoryBenchmark.json(results) : HistoryBenchmark.table(results))
+            return 0
+        }
         let benchmark = try Benchmark(options: options, folder: folder)
         if options.isCurves {
             let report = try benchmark.runCurves()

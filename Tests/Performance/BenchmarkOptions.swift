@@ -30,6 +30,8 @@ struct BenchmarkOptions {
     var isCluster = false
     /// Measures what reading the bodies of inputs costs, instead of the loads.
     var isInputs = false
+    /// What history takes on the disk is measured instead.
+    var isHistory = false
     /// Members of the etcd that they share.
     var etcds = 1
     /// Measures `rollcall tune` instead of the loads.
@@ -73,6 +75,8 @@ struct BenchmarkOptions {
                               node: loads, take-over, hand-over, catch-up; --etcds 3 for three of it
           --inputs            instead of the loads: what reading the bodies of phones' apps costs,
                               beside native ones of the same size, as a ratio
+          --history           instead of the loads: bytes of a batch on the disk before it is packed and
+                              after, and what packing, an export and a person's walk cost
           --storage FOLDER    where the stores are made: the disk that is measured (TMPDIR or /tmp)
           --help
         """
@@ -104,6 +108,7 @@ struct BenchmarkOptions {
             case "--events": isEvents = true
             case "--cluster": isCluster = true
             case "--inputs": isInputs = true
+            case "--history": isHistory = true
             case "--etcds": etcds = try Self.number(of: name, in: 1...3, &rest)
             case "--seconds":
                 let seconds = try Self.number(of: name, in: 1...60, &rest)

@@ -370,6 +370,32 @@ import Testing
         }
     }
 
+    @Test func `version 10: everybody is there; what is old is packed, and read as before`() throws
+    {
+        let path = try unpack(10)
+        var opening = try StoreOpening(path: path)
+        #expect(opening.loss == nil)
+        #expect(opening.recovered.rows > 0 && opening.recovered.differences == 0)
+        let engine = opening.recovered.takeEngine()
+        #expect(engine.brokenInvariants() == [])
+        let ids = (0..<engine.roster.count).map { text(engine.roster.id($0)) }
+        #expect(ids == (0..<8).map { "r-\($0)" } + ["", "f-1", "late-1"])
+        let journal = opening.store.journal
+        let kept = try journal.checkpoints(beforeTurn: .max)
+        #expect(kept.count == 2)
+        let before = try PackedStore.export(path)
+        let rows = try journal.connection.integer("SELECT count(*) FROM journal")
+        try PackedStore.pack(journal)
+        #expect(try journal.lastSegment()?.lastTurn == kept[0].turn)
+        #expect(try journal.connection.integer("SELECT count(*) FROM journal") < rows - 40)
+        #expect(try PackedStore.export(path) == before)
+        try journal.close()
+        opening = try StoreOpening(path: path)
+        #expect(opening.loss == nil && opening.recovered.differences == 0)
+        #expect(opening.recovered.engine.roster.count == engine.roster.count)
+        try opening.store.journal.close()
+    }
+
     /// A kill leaves the files as they are at that moment; the cache is small, so that some of what
     /// is not committed is in the log already.
     @Test(arguments: 1..<Int(JournalSchema.version))

@@ -138,7 +138,7 @@ extension JournalReader {
     @discardableResult
     func rows(from id: Int64, limit: Int) throws -> ([String], Int64) {
         var texts: [String] = []
-        let next = try walk(from: id, limit: limit) {
+        let next = try walk(from: id, of: 0, limit: limit) {
             texts.append(String(decoding: $0.body, as: UTF8.self))
         }
         return (texts, next)

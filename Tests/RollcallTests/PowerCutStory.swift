@@ -86,7 +86,8 @@ struct PowerCutStory {
     private static func chores(_ last: EngineCheckpoint?, _ erasures: [Erasure]) -> StoreChores {
         StoreChores(
             checkpoints: CheckpointWriter(last: last), erasures: ErasureWriter(erasures),
-            retention: RetentionWriter(bytesMax: 4 << 30, log: LogCapture().logger))
+            retention: RetentionWriter(bytesMax: 4 << 30, log: LogCapture().logger),
+            packing: PackingWriter(rowsMin: 1))
     }
 
     static func state(_ engine: Engine) -> [[UInt8]] {

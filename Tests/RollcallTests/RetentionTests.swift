@@ -204,6 +204,47 @@ import Testing
         try store.journal.close()
     }
 
+    @Test func `J7, J12: what is packed goes as if it were not, up to the same checkpoint`() throws
+    {
+        let (store, engine) = try store(days: 40)
+        try PackedStore.pack(store.journal)
+        let blocks = try store.journal.connection.integer("SELECT count(*) FROM blocks")
+        let pieces = try cut(store, age: 30, at: Self.began + 40 * Self.day)
+        #expect(pieces > 0)
+        let first = try #require(try store.journal.firstTurn())
+        #expect(first.wallMilliseconds == Self.began + 10 * Self.day)
+        #expect(try store.journal.connection.integer(.firstRow) == first.firstRow)
+        let left = try store.journal.connection.integer("SELECT count(*) FROM blocks")
+        #expect(left == blocks - 20)
+        #expect(try store.journal.checkpoints(beforeTurn: .max).first?.turn == first.number - 1)
+        #expect(state(try store.recover().engine) == state(engine))
+        let again = try cut(store, age: 30, at: Self.began + 40 * Self.day)
+        #expect(again == 0)
+        try store.journal.close()
+    }
+
+    @Test func `J7, J12: of what is packed whole segments go for the size`() throws {
+        let (store, engine) = try crowdedDay()
+        // Of 40 turns each.
+        try PackedStore.pack(store.journal, rowsMax: 1600)
+        let before = try store.journal.usedBytes()
+        var writer = RetentionWriter(bytesMax: before, log: log)
+        try writer.consider(
+            store.journal, clock(Self.began + 250 * 60_000), age: Milliseconds(30 * Self.day),
+            hasCheckpointed: false)
+        // A sixteenth would be in the middle of the first.
+        #expect(writer.lastTurnCut == 40)
+        while writer.isBusy {
+            try store.journal.begin()
+            try writer.write(to: store.journal)
+            try store.journal.commit()
+        }
+        #expect(try store.journal.firstTurn()?.number == 41)
+        #expect(try store.journal.usedBytes() < before)
+        #expect(state(try store.recover().engine) == state(engine))
+        try store.journal.close()
+    }
+
     @Test func `a store younger than its retention is left alone`() throws {
         let (store, _) = try store(days: 3)
         let pieces = try cut(store, at: Self.began + 3 * Self.day)
@@ -216,7 +257,9 @@ import Testing
         _ = try cut(store, bytesMax: 1, at: Self.began + 10 * Self.day)
         let reader = try JournalReader(path: directory.store)
         var rows = 0
-        let next = try reader.walk(from: engine.roster[0].lastRow, limit: 1000) { _ in rows += 1 }
+        let next = try reader.walk(from: engine.roster[0].lastRow, of: 1, limit: 1000) { _ in
+            rows += 1
+        }
         #expect(next == 0)
         #expect(rows == 4)
         try store.journal.close()

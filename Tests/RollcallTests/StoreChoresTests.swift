@@ -11,7 +11,8 @@ import Testing
 struct StoreChoresTests {
     private var chores = StoreChores(
         checkpoints: CheckpointWriter(last: nil), erasures: ErasureWriter([]),
-        retention: RetentionWriter(bytesMax: 1 << 30, log: Logger(label: "test")))
+        retention: RetentionWriter(bytesMax: 1 << 30, log: Logger(label: "test")),
+        packing: PackingWriter())
     private let began = ContinuousClock.now
 
     private func hasRoom(after milliseconds: Int, isWaitedFor: Bool = true) -> Bool {

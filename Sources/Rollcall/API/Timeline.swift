@@ -207,7 +207,8 @@ struct Timeline {
         var isTheirs = false
         let id = place.row
         let person = person
-        let next = try work.reader.journal.walk(from: id, limit: 1) { stored in
+        let next = try work.reader.journal.walk(from: id, of: person.responder, limit: 1) {
+            stored in
             isTheirs = stored.responder == person.responder
             list.bytes = Array(stored.body)
             list.ends = [list.bytes.count]

@@ -29,6 +29,9 @@ struct ErasureWriter {
     /// Slices of older checkpoints looked at a turn.
     private static let slicesATurn: Int64 = 4
 
+    /// Blocks of segments that are kept no longer, removed a turn.
+    private static let blocksATurn: Int64 = 64
+
     private enum Stage {
         case rows
         case dark(left: [Int64], after: Int64)
@@ -132,8 +135,9 @@ struct ErasureWriter {
             try rewrite(left, from: slice, journal, engine)
         case .pruning:
             // Even those that are kept no longer: their bytes are what counts.
-            let isLeft = try journal.pruneCheckpoints(slicesMax: 2)
-            if !isLeft {
+            try journal.dropUnfinishedSegments()
+            if try journal.pruneCheckpoints(slicesMax: 2) { return }
+            if try !journal.pruneSegments(blocksMax: Self.blocksATurn) {
                 try forgetRegions(journal)
                 stage = .log
             }

@@ -46,6 +46,9 @@ struct RetentionWriter {
     /// True if there is something to be removed.
     var isBusy: Bool { cut != nil }
 
+    /// The last turn that is being removed; 0 if none is.
+    var lastTurnCut: Int64 { cut?.number ?? 0 }
+
     /// Bytes beyond which history goes: early enough that the size holds while it goes.
     private var bytesCut: Int64 { bytesMax - bytesMax / 16 }
 
@@ -88,7 +91,11 @@ struct RetentionWriter {
         let turns = next.turn - first.number + 1
         let last = turns <= Self.turnsWhole ? next.turn : first.number + turns / 16 - 1
         let found = try journal.turn(last)
-        cut = if found == nil { try journal.turn(next.turn) } else { found }
+        // A segment goes whole.
+        cut =
+            if let found {
+                try journal.segmentEnd(of: found)
+            } else { try journal.turn(next.turn) }
         let left = clock.wall.milliseconds - (cut?.wallMilliseconds ?? 0)
         if left < Self.ageWarned.count {
             warn("storage.size leaves less than 7 days of history", first)

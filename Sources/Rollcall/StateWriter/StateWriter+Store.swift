@@ -145,6 +145,9 @@ extension StateWriter {
                 stats.usedBytes = try store.journal.usedBytes()
                 sizedElapsed = clock.elapsed
             }
+            if let damage = chores.packing.takeDamage() {
+                log.error("history cannot be packed", metadata: ["reason": "\(damage)"])
+            }
             guard chores.hasCut else { return span }
             chores.hasCut = false
             stats.journalOldestAt = try store.journal.firstTurn().map {

@@ -175,7 +175,8 @@ package final class StateWriter: @unchecked Sendable {
         chores = StoreChores(
             checkpoints: CheckpointWriter(last: recovered.checkpoint, rows: recovered.rows),
             erasures: ErasureWriter(try store.journal.erasures()),
-            retention: RetentionWriter(bytesMax: storeBytesMax, log: log))
+            retention: RetentionWriter(bytesMax: storeBytesMax, log: log),
+            packing: PackingWriter())
         if recovered.differences > 0 {
             log.error(
                 "refolding differs from the store",

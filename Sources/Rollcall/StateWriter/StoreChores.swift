@@ -28,18 +28,21 @@ struct ChorePiece {
 /// half of it, and three quarters beyond the bound.
 struct StoreChores {
     private enum Chore {
-        case checkpoint, erasure, retention
+        case checkpoint, erasure, retention, packing
     }
 
     var checkpoints: CheckpointWriter
     var erasures: ErasureWriter
     var retention: RetentionWriter
+    var packing: PackingWriter
     /// True once the journal's beginning was cut; whoever shows it takes it back.
     var hasCut = false
     /// True while an erasure is not over in all of a watch: none is forgotten (S13).
     var keepsErasures = false
     /// The chores in order: the one that wrote a piece longest ago comes first.
-    private var order = [Chore.checkpoint, .erasure, .retention]
+    private var order = [Chore.checkpoint, .erasure, .retention, .packing]
+    /// True if the last piece was the packing's.
+    private var hasPacked = false
     /// The time that the last commit without a piece took.
     private var plainCommit = Duration.zero
     /// Until when writes that wait come first.
@@ -48,10 +51,14 @@ struct StoreChores {
     private var committedAt = ContinuousClock.now
 
     /// Nothing was written yet.
-    init(checkpoints: CheckpointWriter, erasures: ErasureWriter, retention: RetentionWriter) {
+    init(
+        checkpoints: CheckpointWriter, erasures: ErasureWriter, retention: RetentionWriter,
+        packing: PackingWriter
+    ) {
         self.checkpoints = checkpoints
         self.erasures = erasures
         self.retention = retention
+        self.packing = packing
     }
 
     /// The turn of the newest complete checkpoint.
@@ -65,6 +72,8 @@ struct StoreChores {
         case .checkpoint: checkpoints.isWriting
         case .erasure: erasures.isBusy(checkpoint: checkpointed)
         case .retention: retention.isBusy
+        // What is being erased must not be packed.
+        case .packing: packing.isBusy && !erasures.isBusy(checkpoint: checkpointed)
         }
     }
 
@@ -97,7 +106,8 @@ struct StoreChores {
     ) {
         committedAt = now
         if hasPiece {
-            restsUntil = now + max(.zero, duration - plainCommit)
+            let span = max(.zero, duration - plainCommit)
+            restsUntil = now + span * (hasPacked ? Self.packingRests : 1)
         } else {
             plainCommit = duration
         }
@@ -116,6 +126,7 @@ struct StoreChores {
         // Nobody waits until another one is done: where a checkpoint is due again before it is
         // written, that would be for ever.
         let next = order.first { isBusy($0) && !hurried.contains($0) }
+        hasPacked = next == .packing && hurried.isEmpty
         for chore in hurried + (next.map { [$0] } ?? []) {
             order.removeAll { $0 == chore }
             order.append(chore)
@@ -145,6 +156,8 @@ struct StoreChores {
             let pieces = try retention.write(to: journal, allowance: allowance)
             if !retention.isBusy { try forgetErasures(journal, engine) }
             return pieces * Self.pieceBytes
+        case .packing:
+            return try packing.write(to: journal, cutThrough: retention.lastTurnCut)
         }
     }
 
@@ -176,8 +189,16 @@ struct StoreChores {
         checkpoints.committed(
             rows: pending.rows.count, turn: pending.turn.number, engine(), clock,
             isWanted: erasures.wantsCheckpoint(after: checkpointed))
+        let wasCutting = retention.isBusy
         try retention.consider(
             journal, clock, age: age, hasCheckpointed: checkpointed > before)
+        if checkpointed > before { packing.consider() }
+        if packing.isHolding,
+            erasures.isBusy(checkpoint: checkpointed)
+                || !wasCutting && packing.firstTurn ?? .max <= retention.lastTurnCut
+        {
+            packing.abandon()
+        }
         return checkpoints.isWriting && !wasWriting ? .now - began : .zero
     }
 
@@ -186,7 +207,11 @@ struct StoreChores {
         checkpoints.abandon()
         erasures.abandon()
         retention.abandon()
+        packing.abandon()
     }
+
+    /// While somebody waits, the packing rests so many times as long as its piece: it can wait.
+    private static let packingRests = 7
 
     /// Of a piece that is not a checkpoint's: some pages.
     private static let pieceBytes = 256 << 10

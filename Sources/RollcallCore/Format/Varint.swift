@@ -42,4 +42,24 @@ package enum Varint {
         let fours = pairs & 0x0000_3FFF_0000_3FFF | (pairs & 0x3FFF_0000_3FFF_0000) >> 2
         return fours & 0x0FFF_FFFF | (fours & 0x0FFF_FFFF_0000_0000) >> 4
     }
+
+    // MARK: - With a sign
+
+    /// Writes a number that is small whichever sign it has at the end of `bytes`.
+    package static func appendSigned(_ value: Int64, to bytes: inout [UInt8]) {
+        append(folded(value), to: &bytes)
+    }
+
+    /// Reads one that `appendSigned` wrote; nil if `end` comes first.
+    package static func readSigned(_ bytes: Span<UInt8>, _ at: inout Int, _ end: Int) -> Int64? {
+        read(bytes, &at, end).map(unfolded)
+    }
+
+    /// Returns a number without a sign for one that may have it: 0, −1, 1, −2 …
+    static func folded(_ value: Int64) -> UInt64 { UInt64(bitPattern: value << 1 ^ value >> 63) }
+
+    /// Returns the number that `folded` was made of.
+    static func unfolded(_ folded: UInt64) -> Int64 {
+        Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1)
+    }
 }

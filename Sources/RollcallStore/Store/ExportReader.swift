@@ -17,6 +17,7 @@ package final class ExportReader {
 
     package let path: String
     private let statements: ExportStatements
+    private let segments: SegmentReader
     /// Erasures that were known at the beginning: none of them waits.
     private var lastErasure: Int64 = 0
     private let mindsErasures: Bool
@@ -46,6 +47,7 @@ package final class ExportReader {
                 try RowChecksum.check(table, opened.connection)
             }
             statements = try ExportStatements(opened.connection)
+            segments = try SegmentReader(opened.connection)
             lastErasure = try statements.lastErasure.one()
         } catch {
             throw Self.explained(error, given)
@@ -117,7 +119,9 @@ package final class ExportReader {
     /// the store cannot be read.
     package func turn(notBefore number: Int64) throws(ExportError) -> Turn? {
         try read { () throws(StoreError) in
-            try statements.turnAt.first([.number: number]) { Turn($0) }
+            let found = try statements.turnAt.first([.number: number]) { Turn($0) }
+            if let found, found.number == number { return found }
+            return try segments.turn(notBefore: number) ?? found
         }
     }
 
@@ -157,7 +161,10 @@ package final class ExportReader {
             return 48
         }
         if let damaged { throw .damaged(path: path, "turn \(damaged) is not as it was written") }
-        return found
+        if found.first?.number == number + 1 { return found }
+        // They were packed, or are gone.
+        let packed = try read { () throws(StoreError) in try segments.turns(after: number) }
+        return packed.isEmpty ? found : packed.filter { $0.number <= last }
     }
 
     // MARK: - Rows and decisions
@@ -177,7 +184,15 @@ package final class ExportReader {
         if let damaged {
             throw .damaged(path: path, "journal row \(damaged) is not as it was written")
         }
-        return found
+        if found.nextID == id { return found }
+        var packed = ExportRows()
+        let isPacked = try read { () throws(StoreError) in
+            try segments.rows(from: id, through: last) { row in
+                packed.append(
+                    id: row.id, kind: row.kind, responder: row.responder, row.body)
+            }
+        }
+        return isPacked ? packed : found
     }
 
     /// Returns the next decisions from `id` on that a replay prints, with the number behind the

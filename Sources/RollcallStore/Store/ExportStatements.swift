@@ -18,7 +18,7 @@ final class ExportStatements {
         decisionAt = try prepare(
             "\(select: .decisions, .id, .turn) WHERE id >= :id ORDER BY id LIMIT 1")
         lastDecision = try prepare("SELECT max(id) FROM decisions")
-        oldestRow = try prepare("SELECT min(id) FROM journal")
+        oldestRow = try prepare(.firstRow)
         oldestCheckpoint = try prepare(
             "SELECT min(turn) FROM checkpoints WHERE state = \(State.complete)")
         checkpoints = try prepare(

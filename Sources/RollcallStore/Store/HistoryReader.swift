@@ -154,7 +154,7 @@ package final class HistoryReader {
         oldest = try prepare("SELECT min(id) FROM decisions")
         newest = try prepare("SELECT max(id) FROM decisions")
         // Rows are cut first, and never for another reason.
-        firstRow = try prepare("SELECT min(id) FROM journal")
+        firstRow = try prepare(.firstRow)
     }
 
     // MARK: - Gaps
@@ -239,7 +239,9 @@ package final class HistoryReader {
     /// Returns the turn of a number, or the next one; nil behind the last. Throws `StoreError` if
     /// it cannot be read.
     func turn(notBefore number: Int64) throws(StoreError) -> Turn? {
-        try turn.first([.number: number]) { Turn($0) }
+        let found = try turn.first([.number: number]) { Turn($0) }
+        if let found, found.number == number { return found }
+        return try journal.segments.turn(notBefore: number) ?? found
     }
 
     /// Returns the newest turn's number, 0 without any. Throws `StoreError` if it cannot be read.

@@ -38,6 +38,8 @@ package final class Journal {
     let statements: JournalStatements
     /// The reader of what became of notices, as it stands.
     package let notices: NoticeReader
+    /// The reader of what is packed.
+    let segments: SegmentReader
     private var isOpen = false
     private var failure: StoreError?
     private var turnWritten: Int64?
@@ -88,6 +90,7 @@ package final class Journal {
             throw JournalSchema.explained(error)
         }
         notices = try NoticeReader(connection)
+        segments = try SegmentReader(connection)
         // The settings and the first read have made the log by now.
         witness = StoreWitness(connection)
         try directory.sync()
@@ -102,6 +105,7 @@ package final class Journal {
         // The lock outlives the handle; without an explicit `close()` the log stays for recovery.
         statements.finalize()
         notices.finalize()
+        segments.finalize()
         try? connection.close()
     }
 
@@ -118,6 +122,7 @@ package final class Journal {
         }
         statements.finalize()
         notices.finalize()
+        segments.finalize()
         try connection.close()
         fileLock.release()
         lock.release()

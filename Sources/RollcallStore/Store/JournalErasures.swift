@@ -55,41 +55,61 @@ extension Journal {
     ) throws(StoreError) {
         var moved = erasure
         try writing { () throws(StoreError) in
-            for _ in 0..<limit where moved.nextRow > 0 { try removeRow(&moved) }
+            var left = limit
+            while left > 0, moved.nextRow > 0 { left -= try removeRow(&moved) }
             for _ in 0..<limit where moved.nextDecision > 0 { try removeDecision(&moved) }
         }
         erasure = moved
         try put(erasure)
     }
 
-    private func removeRow(_ erasure: inout Erasure) throws(StoreError) {
-        let select = statements.row
-        select.bind(erasure.nextRow, as: .id)
-        defer { select.reset() }
-        // Behind what retention has cut there is nothing left to remove.
-        guard try select.next(), select[.responder] == erasure.responder else {
-            erasure.nextRow = 0
-            return
+    /// Removes a row, and all others of its block; returns about how many rows that took as long as.
+    private func removeRow(_ erasure: inout Erasure) throws(StoreError) -> Int {
+        let (id, responder) = (erasure.nextRow, erasure.responder)
+        var regions = erasure.regions
+        let packed = try removePackedRows(withRow: id, of: responder) { row in
+            if let region = ItemList.region(ofItem: Array(row.body)) { regions.note(region) }
+            return Self.rest(of: row)
         }
-        let row = JournalRow(select)
-        if let region = ItemList.region(ofItem: Array(row.body)) { erasure.regions.note(region) }
-        try replaceRow(
-            row.id, kind: UInt8(truncatingIfNeeded: select.integer(.kind)),
-            with: ItemList.nobody(isEnrolment: row.previous == 0))
-        erasure.rows += 1
-        erasure.nextRow = row.previous < erasure.nextRow ? row.previous : 0
+        erasure.regions = regions
+        // What is packed may stand in the table still.
+        let previous = try removeTableRow(id, &erasure)
+        for row in packed.dropFirst() { _ = try removeTableRow(row.id, &erasure) }
+        erasure.rows += max(Int64(packed.count), previous == nil ? 0 : 1)
+        // Behind what retention has cut there is nothing left to remove.
+        let next = packed.last?.previous ?? previous ?? 0
+        erasure.nextRow = next < erasure.nextRow ? next : 0
+        return packed.isEmpty ? 1 : Self.rowsABlock
     }
 
-    private func replaceRow(
-        _ id: Int64, kind: UInt8, with body: [UInt8]
-    ) throws(StoreError) {
-        let code = kind & EventCode.begins | ItemKind.nobody.rawValue
-        try body.withUnsafeBufferPointer { buffer throws(StoreError) in
+    /// Takes what a row of the table says out of it; returns the row before it, nil if the table does
+    /// not have it or it is another's.
+    private func removeTableRow(
+        _ id: Int64, _ erasure: inout Erasure
+    ) throws(StoreError) -> Int64? {
+        let select = statements.row
+        select.bind(id, as: .id)
+        defer { select.reset() }
+        guard try select.next(), select[.responder] == erasure.responder else { return nil }
+        let row = JournalRow(select)
+        if let region = ItemList.region(ofItem: Array(row.body)) { erasure.regions.note(region) }
+        let rest = Self.rest(of: row)
+        let previous = row.previous
+        try rest.body.withUnsafeBufferPointer { body throws(StoreError) in
             let row = JournalRow(
-                id: id, kind: code, responder: 0, previous: 0,
-                body: UnsafeRawBufferPointer(buffer))
+                id: id, kind: rest.kind, responder: 0, previous: 0,
+                body: UnsafeRawBufferPointer(body))
             try row.write(by: statements.replaceRow)
         }
+        return previous
+    }
+
+    /// Returns what is left of a row.
+    private static func rest(of row: JournalRow) -> (kind: UInt8, body: [UInt8]) {
+        (
+            row.kind & EventCode.begins | ItemKind.nobody.rawValue,
+            ItemList.nobody(isEnrolment: row.previous == 0)
+        )
     }
 
     private func removeDecision(_ erasure: inout Erasure) throws(StoreError) {

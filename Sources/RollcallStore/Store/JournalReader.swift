@@ -8,7 +8,8 @@ extension Journal {
     /// Returns the oldest turn that is left, nil in a new store.
     /// - Throws: `StoreError` if it cannot be read.
     package func firstTurn() throws(StoreError) -> Turn? {
-        try statements.firstTurn.first { Turn($0) }
+        if let packed = try segments.turn(notBefore: .min) { return packed }
+        return try statements.firstTurn.first { Turn($0) }
     }
 
     /// Reads what a restart has to fold again (J3): in order, all rows of each turn, then the turn.
@@ -25,7 +26,8 @@ extension Journal {
             turns.reset()
             rows.reset()
         }
-        turns.bind(number, as: .number)
+        let last = try replayPacked(afterTurn: number, row: row, turn: turn)
+        turns.bind(last, as: .number)
         while try turns.next() {
             let found = Turn(turns)
             guard found.fits(turns.checksum) else {
@@ -42,6 +44,43 @@ extension Journal {
             }
             try turn(found)
         }
+    }
+
+    /// Reads what is packed of it: of an older checkpoint, when newer ones cannot be read. Returns the
+    /// last turn that was read.
+    private func replayPacked(
+        afterTurn number: Int64,
+        row: (JournalRow) throws(StoreError) -> Void,
+        turn: (Turn) throws(StoreError) -> Void
+    ) throws(StoreError) -> Int64 {
+        var last = number
+        while last < .max, let segment = try segments.segment(notBefore: last + 1) {
+            var turns: [Turn] = []
+            while last < segment.lastTurn {
+                turns += try segments.turns(after: last)
+                guard let found = turns.last?.number, found > last else {
+                    throw .damaged("the segment of turn \(segment.firstTurn) lacks turns")
+                }
+                last = found
+            }
+            var next = turns.makeIterator()
+            var open = next.next()
+            if let first = turns.first, first.firstRow <= segment.lastRow {
+                _ = try segments.rows(from: first.firstRow, through: segment.lastRow) {
+                    (found) throws(StoreError) in
+                    while let ended = open, ended.lastRow < found.id {
+                        try turn(ended)
+                        open = next.next()
+                    }
+                    try row(found)
+                }
+            }
+            while let ended = open {
+                try turn(ended)
+                open = next.next()
+            }
+        }
+        return last
     }
 
     /// Reads what was decided after a turn, in order, and whether it is as it was written: J3
@@ -107,6 +146,8 @@ package final class JournalReader {
     let connection: SQLiteConnection
     private let rowByID: Statement
     private let decisionByID: Statement
+    /// The reader of what is packed.
+    let segments: SegmentReader
 
     /// Opens the store at `path`, which a `Journal` has made.
     /// - Throws: `StoreError` if it cannot be opened, is empty, or is not of our version.
@@ -120,22 +161,36 @@ package final class JournalReader {
         try JournalSchema.applySettings(connection, access: .readOnly)
         rowByID = try Statement(connection, "\(select: .journal) WHERE id = :id")
         decisionByID = try Statement(connection, "\(select: .decisions) WHERE id = :id")
+        segments = try SegmentReader(connection)
     }
 
-    /// Walks a responder's rows back from row `id`, newest first, at most `limit` (1…`rowsMax`).
+    /// Walks the rows of `responder` back from row `id`, newest first, at most `limit`
+    /// (1…`rowsMax`).
     ///
     /// Ends where retention has cut. Returns the id to go on with, 0 at the end.
     /// - Throws: `StoreError` if a row cannot be read, or is not as it was written.
     package func walk(
         from id: Int64,
+        of responder: Int64,
         limit: Int,
         row: (JournalRow) -> Void
     ) throws(StoreError) -> Int64 {
-        try follow(rowByID, from: id, limit: limit) { statement in
-            let found = JournalRow(statement)
-            guard found.fits(statement.checksum) else { return false }
-            row(found)
-            return true
+        try follow(from: id, limit: limit) { (next, last) throws(StoreError) in
+            let found = try rowByID.first([.id: next]) { statement throws(StoreError) in
+                let found = JournalRow(statement)
+                let step = Step(id: next, responder: found.responder, previous: found.previous)
+                try step.check(after: last, isWhole: found.fits(statement.checksum))
+                row(found)
+                return step
+            }
+            if let found { return found }
+            guard let (_, rows) = try segments.block(withRow: next, of: responder),
+                let packed = rows.row(next, of: responder)
+            else { return nil }
+            let step = Step(id: next, responder: responder, previous: packed.previous)
+            try step.check(after: last, isWhole: true)
+            rows.with(packed, row)
+            return step
         }
     }
 
@@ -150,38 +205,44 @@ package final class JournalReader {
         limit: Int,
         decision: (DecisionRow) -> Void
     ) throws(StoreError) -> Int64 {
-        try follow(decisionByID, from: id, limit: limit) { statement in
-            let found = DecisionRow(statement)
-            guard found.fits(statement.checksum) else { return false }
-            if range.contains(found.atMilliseconds) { decision(found) }
-            return true
+        try follow(from: id, limit: limit) { (next, last) throws(StoreError) in
+            try decisionByID.first([.id: next]) { statement throws(StoreError) in
+                let found = DecisionRow(statement)
+                let step = Step(id: next, responder: found.responder, previous: found.previous)
+                try step.check(after: last, isWhole: found.fits(statement.checksum))
+                if range.contains(found.atMilliseconds) { decision(found) }
+                return step
+            }
+        }
+    }
+
+    /// The place of a row in somebody's walk.
+    private struct Step {
+        var id: Int64
+        var responder: Int64
+        var previous: Int64
+
+        /// Damage must neither show one person another's history nor make the walk a circle. Throws
+        /// `StoreError.damaged` if it would, or the row is not as it was written.
+        func check(after last: Step?, isWhole: Bool) throws(StoreError) {
+            var row: String { "row \(id) of responder \(responder)" }
+            guard (0..<id).contains(previous), responder == last?.responder ?? responder else {
+                throw .damaged("\(row) points back to \(previous)")
+            }
+            guard isWhole else { throw .damaged("\(row) is not as it was written") }
         }
     }
 
     private func follow(
-        _ select: Statement,
-        from id: Int64,
-        limit: Int,
-        take: (Statement) -> Bool
+        from id: Int64, limit: Int, _ take: (Int64, Step?) throws(StoreError) -> Step?
     ) throws(StoreError) -> Int64 {
         precondition((1...Self.rowsMax).contains(limit), "1 to \(Self.rowsMax) rows a call")
         var next = id
-        var responder: Int64?
+        var last: Step?
         for _ in 0..<limit where next > 0 {
-            defer { select.reset() }
-            select.bind(next, as: .id)
-            guard try select.next() else { return 0 }
-            let found = select.integer(.responder)
-            let previous = select.integer(.previous)
-            // Damage must neither show one person another's history nor make the walk a circle.
-            guard (0..<next).contains(previous), found == responder ?? found else {
-                throw .damaged("row \(next) of responder \(found) points back to \(previous)")
-            }
-            guard take(select) else {
-                throw .damaged("row \(next) of responder \(found) is not as it was written")
-            }
-            responder = found
-            next = previous
+            guard let step = try take(next, last) else { return 0 }
+            last = step
+            next = step.previous
         }
         return next
     }

@@ -6,9 +6,9 @@ package enum JournalSchema {
     /// "RLCL", which tells `file` and us whose database it is.
     static let applicationID: Int64 = 0x524c_434c
     /// The version of the tables below.
-    package static let version: Int64 = 10
+    package static let version: Int64 = 11
     /// Marks a file as of that version.
-    private static let markVersion: SQL = "PRAGMA user_version = 10"
+    private static let markVersion: SQL = "PRAGMA user_version = 11"
 
     /// The kind of a file, seen without changing it.
     package enum Found: Equatable {
@@ -51,6 +51,7 @@ package enum JournalSchema {
         let later = [
             2: [erasures], 3: sinceVersion3, 4: sinceVersion4, 5: sinceVersion5, 6: sinceVersion6,
             7: sinceVersion7, 8: sinceVersion8, 9: sinceVersion9, 10: sinceVersion10,
+            11: sinceVersion11,
         ]
         let missing = later.keys.filter { $0 > version }.sorted()
         return missing.flatMap { later[$0] ?? [] } + [markVersion]
@@ -62,7 +63,7 @@ package enum JournalSchema {
         try connection.run("BEGIN IMMEDIATE")
         let later = [
             sinceVersion3, sinceVersion4, sinceVersion5, sinceVersion6, sinceVersion7,
-            sinceVersion8, sinceVersion9, sinceVersion10,
+            sinceVersion8, sinceVersion9, sinceVersion10, sinceVersion11,
         ]
         for statement in tables + later.joined() { try connection.run(statement) }
         try connection.run("PRAGMA application_id = 0x524c434c")

@@ -45,6 +45,15 @@ final class JournalStatements {
     /// Further statements of these numbers: what an erasure and retention do to them.
     let sampledRegionsAfter, renameSampledRegion, deleteSampledRegionsBefore: Statement
 
+    /// Segments.
+    let insertSegment, completeSegment, unfinishedSegments, segmentsThrough: Statement
+    /// Further statements of segments: what goes with old ones.
+    let dropSegment, obsoleteSegment, deleteSegment: Statement
+    /// The blocks of segments.
+    let lastBlock, insertBlock, replaceBlock, deleteBlocks: Statement
+    /// The statements that read what is not packed.
+    let turnsFrom, rowsFrom, firstRow: Statement
+
     private typealias State = EngineCheckpoint.State
     private var all: [Statement] = []
 
@@ -250,6 +259,44 @@ final class JournalStatements {
             "UPDATE sampled_regions \(set: .sampledRegions, .region) WHERE number = :number")
         deleteSampledRegionsBefore = try prepare(
             "DELETE FROM sampled_regions WHERE day < :day ORDER BY number LIMIT :limit")
+        insertSegment = try prepare("INSERT \(into: .segments)")
+        completeSegment = try prepare(
+            """
+            UPDATE segments \(set: .segments, .lastTurn, .lastRow, .state, .body)
+            WHERE first_turn = :first_turn AND state = \(Segment.State.writing)
+            """)
+        unfinishedSegments = try prepare(
+            """
+            \(select: .segments, .firstTurn) WHERE state = \(Segment.State.writing)
+            """)
+        segmentsThrough = try prepare(
+            """
+            \(select: .segments, .firstTurn)
+            WHERE state = \(Segment.State.complete) AND last_turn <= :last_turn
+            """)
+        dropSegment = try prepare(
+            "UPDATE segments \(set: .segments, .state) WHERE first_turn = :first_turn")
+        obsoleteSegment = try prepare(
+            """
+            \(select: .segments, .firstTurn, .block) WHERE state = \(Segment.State.obsolete)
+            ORDER BY first_turn LIMIT 1
+            """)
+        deleteSegment = try prepare("DELETE FROM segments WHERE first_turn = :first_turn")
+        lastBlock = try prepare("SELECT max(id) FROM blocks")
+        insertBlock = try prepare("INSERT \(into: .blocks)")
+        replaceBlock = try prepare("UPDATE blocks \(set: .blocks, .body) WHERE id = :id")
+        // Its blocks stand behind each other, and end where the next segment's begin.
+        deleteBlocks = try prepare(
+            """
+            DELETE FROM blocks WHERE id >= :block AND id < ifnull(
+                (SELECT min(block) FROM segments WHERE block > :block), 9223372036854775807)
+            ORDER BY id LIMIT :limit
+            """)
+        turnsFrom = try prepare(
+            "\(select: .turns) WHERE number >= :number ORDER BY number LIMIT :limit")
+        rowsFrom = try prepare(
+            "\(select: .journal) WHERE id >= :first AND id <= :last ORDER BY id LIMIT :limit")
+        firstRow = try prepare("SELECT min(id) FROM journal")
         self.all = all
     }
 

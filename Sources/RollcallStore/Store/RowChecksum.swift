@@ -30,6 +30,8 @@ package struct RowChecksum {
         case samples = 13
         case regionSamples = 14
         case sampledRegions = 15
+        case segments = 16
+        case blocks = 17
     }
 
     private var state: UInt64
@@ -115,6 +117,15 @@ extension SliceRow: SummedRow {
         sum.add(index)
         sum.add(turn)
         sum.add(engineVersion)
+        sum.add(body)
+        return sum.value
+    }
+}
+
+extension BlockRow: SummedRow {
+    var checksum: Int64 {
+        var sum = RowChecksum(.blocks)
+        sum.add(id)
         sum.add(body)
         return sum.value
     }

@@ -11,7 +11,8 @@ package enum StoreColumn: UInt8, CaseIterable {
     case notice, target, leftMembers, attempts, sinceMs, nextMs, untilMs, decidedMs, finishedMs
     case outcome, attempt, beganMs, tookMs, status, error
     case token, ticket, facts
-    case aggregates, region, openedMs, closedMs, firstTurn
+    case aggregates, region, openedMs, closedMs, firstTurn, lastTurn
+    case block
     case day, platform, contactMs, locationMs
     case minute, online, degraded, unknown, offline, notExpected
     /// No columns, but the bounds of what a statement looks at.
@@ -50,6 +51,7 @@ extension RowChecksum.Table {
     package static let partly: [Self] =
         small + [
             .outbox, .attempts, .pushes, .gaps, .dark, .samples, .regionSamples, .sampledRegions,
+            .segments,
         ]
 
     /// The name in SQL.
@@ -96,6 +98,8 @@ extension RowChecksum.Table {
         case .samples: [.minute, .atMs, .online, .degraded, .unknown, .offline, .notExpected]
         case .regionSamples: [.minute, .atMs, .body]
         case .sampledRegions: [.number, .day, .region]
+        case .segments: [.firstTurn, .lastTurn, .firstRow, .lastRow, .block, .state, .body]
+        case .blocks: [.id, .body]
         }
     }
 }

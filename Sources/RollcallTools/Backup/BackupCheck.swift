@@ -82,13 +82,7 @@ struct BackupCheck {
         }
         for table in RowChecksum.Table.partly { try RowChecksum.check(table, connection) }
         try checkAlive()
-        var last: Turn?
-        try check("turn", "\(select: .turns) ORDER BY number", .number) { statement in
-            let turn = Turn(statement)
-            let isNext = last.map { $0.number + 1 == turn.number } ?? true
-            last = turn
-            return isNext && turn.fits(statement.checksum)
-        }
+        let last = try checkTurns()
         let lastRow = try connection.integer("SELECT max(id) FROM journal")
         guard lastRow == 0 || lastRow == last?.lastRow else {
             throw .damaged("row \(lastRow) is not the last turn's")
@@ -112,17 +106,75 @@ struct BackupCheck {
 
     private func checkRows() throws(StoreError) {
         let (first, last) = (
-            try connection.integer("SELECT min(id) FROM journal"),
-            try connection.integer("SELECT max(id) FROM journal")
+            try connection.integer(.firstRow), try connection.integer("SELECT max(id) FROM journal")
         )
         var progress = ProgressLine(total: max(0, last - first + 1), unit: "rows verified")
         defer { progress.finish() }
         var expected = first
+        let isNext = { (id: Int64) in
+            defer { expected = id + 1 }
+            if id % 4096 == 0 { progress.update(done: id - first) }
+            return id == expected
+        }
+        try packed { (segments, segment) throws(StoreError) in
+            guard segment.firstRow <= segment.lastRow else { return }
+            let isWhole = try segments.rows(from: segment.firstRow, through: segment.lastRow) {
+                (row) throws(StoreError) in
+                guard isNext(row.id) else {
+                    throw .damaged("packed journal row \(row.id) is not as it was written")
+                }
+            }
+            guard isWhole, expected == segment.lastRow + 1 else {
+                throw .damaged("the segment of turn \(segment.firstTurn) lacks rows")
+            }
+        }
+        // Those that are packed already may not have been removed yet.
+        let packed = expected
         try check("journal row", "\(select: .journal) ORDER BY id", .id) { statement in
             let row = JournalRow(statement)
-            defer { expected = row.id + 1 }
-            if row.id % 4096 == 0 { progress.update(done: row.id - first) }
-            return row.id == expected && row.fits(statement.checksum)
+            return (row.id < packed || isNext(row.id)) && row.fits(statement.checksum)
+        }
+    }
+
+    /// Returns the last turn.
+    private func checkTurns() throws(StoreError) -> Turn? {
+        var last: Turn?
+        let isNext = { (turn: Turn) in
+            defer { last = turn }
+            return last.map { $0.number + 1 == turn.number } ?? true
+        }
+        try packed { (segments, segment) throws(StoreError) in
+            var number = segment.firstTurn - 1
+            while number < segment.lastTurn {
+                for turn in try segments.turns(after: number) {
+                    guard isNext(turn) else {
+                        throw .damaged("packed turn \(turn.number) is not as it was written")
+                    }
+                }
+                guard let found = last?.number, found > number else {
+                    throw .damaged("the segment of turn \(segment.firstTurn) lacks turns")
+                }
+                number = found
+            }
+        }
+        let packed = last?.number ?? 0
+        try check("turn", "\(select: .turns) ORDER BY number", .number) { statement in
+            let turn = Turn(statement)
+            return (turn.number <= packed || isNext(turn)) && turn.fits(statement.checksum)
+        }
+        return last
+    }
+
+    /// Hands over each segment of the history.
+    private func packed(
+        _ take: (SegmentReader, Segment) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let segments = try SegmentReader(connection)
+        defer { segments.finalize() }
+        var number = Int64.min
+        while let segment = try segments.segment(notBefore: number) {
+            try take(segments, segment)
+            number = segment.lastTurn + 1
         }
     }
 
