@@ -214,7 +214,7 @@ class PictureTests(PageTestCase):
     def assert_numbers(self, page, status):
         """What is shown is what the engine counted at that instant."""
         shown = page.run("Object.fromEntries([...document.querySelectorAll('[data-count]')]"
-                         ".map((one) => [one.dataset.count, one.innerText.replaceAll('\u202f', '')]))")
+                         ".map((one) => [one.dataset.count, one.innerText.replaceAll(',', '')]))")
         people = status["responders"]
         self.assertEqual(shown["OFFLINE"], str(people["OFFLINE"]))
         self.assertEqual(shown["DEGRADED"], str(people["DEGRADED"]))

@@ -116,11 +116,8 @@ export function pathWith(path, parameters) {
   return text ? `${path}?${text}` : path;
 }
 
-/** "5000", "99 000": from five digits on thousands stand apart, by a space at which no line ends. */
-export function amount(number) {
-  const digits = String(number);
-  return digits.length < 5 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, "\u202f");
-}
+/** "500", "1,000": as the server's sentences have it. */
+export function amount(number) { return number.toLocaleString("en"); }
 
 /** "1 person", "2 people". */
 export function count(number, one, many) {
