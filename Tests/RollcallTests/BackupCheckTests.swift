@@ -14,6 +14,7 @@ import Testing
         let story = try ExportStory(path: directory.store)
         try story.tell()
         try story.tellRest(isErasing: true)
+        try PackedStore.pack(story.store.journal, rowsMax: 10, segmentsMax: 2)
         try story.close()
         bytes = directory.bytes("rollcall.db")
     }
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test(
-        arguments: [RowChecksum.Table.journal, .decisions, .turns, .slices]
+        arguments: [RowChecksum.Table.journal, .decisions, .turns, .slices, .blocks]
             + RowChecksum.Table.partly)
     fileprivate func `damage in any column of any table is noticed`(
         table: RowChecksum.Table

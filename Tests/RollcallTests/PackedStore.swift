@@ -6,12 +6,18 @@ import RollcallCore
 
 /// What tests do with a store whose history is packed.
 enum PackedStore {
-    /// Packs all that can be packed, however little; returns the pieces that it took.
+    /// Packs all that can be packed, however little, in `segmentsMax` segments at most; returns the
+    /// pieces that it took.
     @discardableResult
-    static func pack(_ journal: Journal, rowsMax: Int = PackingWriter.rowsMax) throws -> Int {
+    static func pack(
+        _ journal: Journal, rowsMax: Int = PackingWriter.rowsMax, segmentsMax: Int64 = .max
+    ) throws -> Int {
         var writer = PackingWriter(rowsMin: 1, rowsMax: rowsMax)
         var pieces = 0
         while writer.isBusy {
+            let segments = try journal.connection.integer(
+                "SELECT count(*) FROM segments WHERE state = 1")
+            if segments == segmentsMax, try !journal.hasPackedTwice() { break }
             try journal.begin()
             _ = try writer.write(to: journal, cutThrough: 0)
             try journal.commit()

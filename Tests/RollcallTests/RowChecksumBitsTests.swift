@@ -10,13 +10,16 @@ import Testing
 @Suite struct RowChecksumBitsTests {
     private typealias Table = RowChecksum.Table
 
-    private static let tables: [Table] = [.journal, .decisions, .turns, .slices] + Table.partly
+    private static let tables: [Table] =
+        [.journal, .decisions, .turns, .slices, .blocks] + Table.partly
 
     private func store() throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         let story = try ExportStory(path: directory.store)
         try story.tell()
         try story.tellRest(isErasing: true)
+        // Some of it: a row of each table is to be left.
+        try PackedStore.pack(story.store.journal, rowsMax: 40, segmentsMax: 2)
         try story.close()
         return directory
     }
@@ -27,6 +30,7 @@ import Testing
         case .journal: JournalRow(select).fits(select.checksum)
         case .decisions: DecisionRow(select).fits(select.checksum)
         case .turns: Turn(select).fits(select.checksum)
+        case .blocks: BlockRow(select).fits(select.checksum)
         case .slices:
             SliceRow(select, engineVersion: Engine.version).fits(select.checksum)
         default: select.fits(table)

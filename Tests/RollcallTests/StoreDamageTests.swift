@@ -179,6 +179,25 @@ import Testing
         #expect(outcomes.contains { $0 != .same })
     }
 
+    /// Decisions are sought by their turns, and one that was not as it was written would lead by others.
+    @Test func `a decision or a turn that is only sought by is looked at, too`() throws {
+        let original = try Original()
+        for (table, columns) in [("decisions", ["turn"]), ("turns", ["wall_ms", "last_row"])] {
+            for (column, bit) in columns.flatMap({ column in [7, 63].map { (column, $0) } }) {
+                for row in [1, 2, 20, 40] {
+                    let directory = TemporaryDirectory()
+                    for (name, bytes) in original.files { directory.write(name, bytes) }
+                    let flip = StoreSurgery.flip(
+                        column, of: table, where: "rowid = \(row)", bit: 1 << bit)
+                    try StoreSurgery.run(directory.store, flip)
+                    #expect(throws: ExportError.self, "\(table) \(row) \(column) \(bit)") {
+                        try Self.history(directory.store)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a file of which an end is missing is noticed`() throws {
         let original = try Original()
         var outcomes: [Outcome] = []

@@ -157,7 +157,9 @@ package struct ItemPacking {
         body.append(tags[0])
         for index in 1..<tags.count {
             let isWritten = mask >> UInt64(index - 1) & 1 == 1
-            guard readField(tags[index], isWritten, bytes, &at, end, to: &body) else { return false }
+            guard readField(tags[index], isWritten, bytes, &at, end, to: &body) else {
+                return false
+            }
         }
         return true
     }

@@ -119,7 +119,7 @@ package final class ExportReader {
     /// the store cannot be read.
     package func turn(notBefore number: Int64) throws(ExportError) -> Turn? {
         try read { () throws(StoreError) in
-            let found = try statements.turnAt.first([.number: number]) { Turn($0) }
+            let found = try statements.turnAt.first([.number: number], Turn.whole)
             if let found, found.number == number { return found }
             return try segments.turn(notBefore: number) ?? found
         }
@@ -231,8 +231,13 @@ package final class ExportReader {
             var (low, high) = (Int64(0), try statements.lastDecision.one() + 1)
             while low < high {
                 let middle = low + (high - low) / 2
-                let found = try statements.decisionAt.first([.id: middle]) { row in
-                    (id: row.integer(.id), turn: row.integer(.turn))
+                let found = try statements.decisionAt.first([.id: middle]) {
+                    (row) throws(StoreError) in
+                    let found = DecisionRow(row)
+                    guard found.fits(row.checksum) else {
+                        throw .damaged("decision \(found.id) is not as it was written")
+                    }
+                    return (id: found.id, turn: found.turn)
                 }
                 if let found, found.turn <= turn {
                     low = found.id + 1

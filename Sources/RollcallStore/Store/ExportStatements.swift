@@ -16,7 +16,7 @@ final class ExportStatements {
         rows = try prepare("\(select: .journal) WHERE id >= :first AND id <= :last ORDER BY id")
         decisions = try prepare("\(select: .decisions) WHERE id >= :id ORDER BY id")
         decisionAt = try prepare(
-            "\(select: .decisions, .id, .turn) WHERE id >= :id ORDER BY id LIMIT 1")
+            "\(select: .decisions) WHERE id >= :id ORDER BY id LIMIT 1")
         lastDecision = try prepare("SELECT max(id) FROM decisions")
         oldestRow = try prepare(.firstRow)
         oldestCheckpoint = try prepare(

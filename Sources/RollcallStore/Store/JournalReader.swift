@@ -29,10 +29,7 @@ extension Journal {
         let last = try replayPacked(afterTurn: number, row: row, turn: turn)
         turns.bind(last, as: .number)
         while try turns.next() {
-            let found = Turn(turns)
-            guard found.fits(turns.checksum) else {
-                throw .damaged("turn \(found.number) is not as it was written")
-            }
+            let found = try Turn.whole(turns)
             rows.bind(found.firstRow, as: .first)
             rows.bind(found.lastRow, as: .last)
             while try rows.next() {

@@ -178,6 +178,16 @@ extension Turn {
             firstRow: row[.firstRow], lastRow: row[.lastRow], engineVersion: row[.engineVersion])
     }
 
+    /// Returns the current row of a statement that selects the whole table. Throws
+    /// `StoreError.damaged` if it is not as it was written.
+    static func whole(_ row: Statement) throws(StoreError) -> Turn {
+        let turn = Turn(row)
+        guard turn.fits(row.checksum) else {
+            throw .damaged("turn \(turn.number) is not as it was written")
+        }
+        return turn
+    }
+
     /// Writes it by a statement. Throws `StoreError` if SQLite refuses.
     func write(by statement: Statement) throws(StoreError) {
         try statement.run([

@@ -9,13 +9,7 @@ extension Journal {
     /// - Throws: `StoreError.damaged` if one is not as it was written, another if they cannot be
     ///   read.
     package func unpackedTurns(from number: Int64, limit: Int64) throws(StoreError) -> [Turn] {
-        try statements.turnsFrom.all([.number: number, .limit: limit]) { row throws(StoreError) in
-            let turn = Turn(row)
-            guard turn.fits(row.checksum) else {
-                throw .damaged("turn \(turn.number) is not as it was written")
-            }
-            return turn
-        }
+        try statements.turnsFrom.all([.number: number, .limit: limit], Turn.whole)
     }
 
     /// Hands over the next rows that are not packed, from `id` through `last`, at most `limit`.
