@@ -100,7 +100,11 @@ import Testing
         #expect(slice?.contains("the checkpoint of turn") == true, "\(slice ?? "")")
         let directory = copy()
         try StoreSurgery.run(
-            directory.store, "DELETE FROM checkpoints; DELETE FROM turns WHERE number = 1")
+            directory.store,
+            """
+            DELETE FROM checkpoints; DELETE FROM turns WHERE number = 1;
+            DELETE FROM segments WHERE first_turn = 1
+            """)
         let base = finding(directory)
         #expect(
             base?.contains("no checkpoint, and its first turns are cut") == true, "\(base ?? "")")
