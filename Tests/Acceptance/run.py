@@ -21,7 +21,7 @@ SUITES = (
     "test_outgoing", "test_sentence", "test_events", "test_subscriptions", "test_idempotency", "test_members_writes",
     "test_slow_clients", "test_malformed", "test_churn", "test_liveness", "test_demo",
     "test_simulate", "test_alerts_prometheus", "test_offline", "test_systemd", "test_dashboard_panels",
-    "test_pages", "test_fallbacks", "test_sessions", "test_acting", "test_takes", "test_asks", "test_receivers", "test_mail", "test_export", "test_settings", "test_clocks", "test_durability", "test_store",
+    "test_pages", "test_fallbacks", "test_sessions", "test_acting", "test_takes", "test_asks", "test_receivers", "test_mail", "test_export", "test_settings", "test_clocks", "test_durability", "test_packing", "test_store",
     "test_soak", "test_prometheus", "test_alertmanager", "test_failing_disk", "test_openapi",
     "test_cadence", "test_cluster_orders", "test_clients", "test_client_python", "test_client_swift", "test_integrate", "test_mirror",
     "test_privacy", "test_gaps", "test_regions", "test_status", "test_lists", "test_watch", "test_manifest", "test_manual",
