@@ -94,6 +94,9 @@ extension PackedRows {
     package init?(block: [UInt8]) {
         var packing = ItemPacking()
         var at = 0
+        // About what comes of it, so that nothing is moved.
+        rows.reserveCapacity(block.count / 12)
+        bytes.reserveCapacity(block.count * 8)
         let isWhole = block.withUnsafeBufferPointer { buffer in
             let block = buffer.span
             guard let id = Varint.read(block, &at, block.count) else { return false }

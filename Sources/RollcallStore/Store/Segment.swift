@@ -23,7 +23,7 @@ package struct Segment: Equatable, Sendable {
 }
 
 /// The key and the id of the first row of each of a segment's blocks of rows, and the number of the first
-/// turn of each of its blocks of turns: by them a block is found.
+/// turn of each of its blocks of turns with its first row: by them a block is found.
 struct SegmentDirectory: Equatable, Sendable {
     /// A row's place among those of a segment.
     struct Place: Equatable, Comparable, Sendable {
@@ -33,8 +33,14 @@ struct SegmentDirectory: Equatable, Sendable {
         static func < (a: Self, b: Self) -> Bool { (a.key, a.id) < (b.key, b.id) }
     }
 
+    /// A block's first turn.
+    struct TurnPlace: Equatable, Sendable {
+        var number: Int64
+        var firstRow: Int64
+    }
+
     var rows: [Place] = []
-    var turns: [Int64] = []
+    var turns: [TurnPlace] = []
 
     init() {}
 
@@ -42,7 +48,10 @@ struct SegmentDirectory: Equatable, Sendable {
     func block(of place: Place) -> Int? { Self.last(rows) { $0 <= place } }
 
     /// The number of the block of turns that holds one if any does; nil if none can.
-    func block(ofTurn number: Int64) -> Int? { Self.last(turns) { $0 <= number } }
+    func block(ofTurn number: Int64) -> Int? { Self.last(turns) { $0.number <= number } }
+
+    /// The number of the block with the turn that folded a row; nil if none can have it.
+    func block(ofTurnWithRow id: Int64) -> Int? { Self.last(turns) { $0.firstRow <= id } }
 
     private static func last<Value>(_ values: [Value], where holds: (Value) -> Bool) -> Int? {
         var (low, high) = (0, values.count)
@@ -62,10 +71,11 @@ struct SegmentDirectory: Equatable, Sendable {
             Varint.appendSigned(place.id &- last.id, to: &bytes)
             last = place
         }
-        var number: Int64 = 0
-        for turn in turns {
-            Varint.appendSigned(turn &- number, to: &bytes)
-            number = turn
+        var turn = TurnPlace(number: 0, firstRow: 0)
+        for place in turns {
+            Varint.appendSigned(place.number &- turn.number, to: &bytes)
+            Varint.appendSigned(place.firstRow &- turn.firstRow, to: &bytes)
+            turn = place
         }
         return bytes
     }
@@ -85,9 +95,14 @@ struct SegmentDirectory: Equatable, Sendable {
                 last = Place(key: last.key &+ key, id: last.id &+ id)
                 rows.append(last)
             }
+            var turn = TurnPlace(number: 0, firstRow: 0)
             while at < bytes.count {
-                guard let step = Varint.readSigned(bytes, &at, bytes.count) else { return false }
-                turns.append((turns.last ?? 0) &+ step)
+                guard let step = Varint.readSigned(bytes, &at, bytes.count),
+                    let rows = Varint.readSigned(bytes, &at, bytes.count)
+                else { return false }
+                turn.number &+= step
+                turn.firstRow &+= rows
+                turns.append(turn)
             }
             return true
         }

@@ -46,8 +46,10 @@ package struct SegmentBuilder {
     /// - Throws: `StoreError.damaged` if it is not.
     package mutating func nextBlock() throws(StoreError) -> [UInt8] {
         guard rowsTaken < order.count else {
-            directory.turns.append(turns[turnsTaken].number)
             let begin = turnsTaken
+            directory.turns.append(
+                SegmentDirectory.TurnPlace(
+                    number: turns[begin].number, firstRow: turns[begin].firstRow))
             let block = PackedTurns.block(of: turns, from: &turnsTaken)
             guard PackedTurns.turns(of: block) == Array(turns[begin..<turnsTaken]) else {
                 throw .damaged("turn \(turns[begin].number) cannot be packed")

@@ -175,4 +175,15 @@ package final class SegmentReader {
         let turns = try turns(ofBlock: id) ?? []
         return turns.filter { $0.number > number }
     }
+
+    /// Returns the packed turn that folded a row; nil if it is not packed, or was cut.
+    /// - Throws: `StoreError` if it is damaged or cannot be read.
+    func turn(ofRow id: Int64) throws(StoreError) -> Turn? {
+        if keptSegment?.holds(row: id) != true { keptSegment = try segment(ofRow: id) }
+        guard let segment = keptSegment,
+            let place = segment.directory.block(ofTurnWithRow: id)
+        else { return nil }
+        let block = segment.block + Int64(segment.directory.rows.count + place)
+        return try turns(ofBlock: block)?.last { $0.firstRow <= id && id <= $0.lastRow }
+    }
 }

@@ -28,6 +28,10 @@ package struct TurnFinder {
             if found.firstRow <= row { return found }
             high = found.number - 1
         }
+        if let packed = try reader.journal.segments.turn(ofRow: row) {
+            found = packed
+            return packed
+        }
         let first = try first(through: high) { $0.lastRow >= row }
         guard let turn = first, turn.firstRow <= row else { return nil }
         found = turn
