@@ -4,16 +4,21 @@ Source: V1; Prometheus' exposition formats and content negotiation.
 """
 
 import gzip
+import http.client
+import json
 import math
+import re
 import subprocess
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 from prometheus_client.openmetrics.parser import (
     text_string_to_metric_families as parse_open_metrics)
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from rollcall_process import OPEN_METRICS, STATUSES, RollcallTestCase, now_ms
+from rollcall_process import (
+    BINARY, OPEN_METRICS, STATUSES, Answer, RollcallTestCase, eventually, now_ms)
 
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPEN_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -300,15 +305,162 @@ class NegotiationTests(MetricsTestCase):
         # The connection is still good.
         self.assertEqual(server.get("/metrics").status, 200)
 
+    CODINGS = [
+        (None, "identity"), ("", "identity"), ("gzip", "gzip"), ("gzip, deflate, br", "gzip"),
+        ("*", "gzip"), ("gzip;q=0", "identity"), ("identity", "identity"), ("br", "identity"),
+        ("identity;q=0", "identity"), ("identity;q=0, gzip;q=0.1", "gzip"),
+        ("gzip;q=0.5, identity", "identity"), ("*;q=0, gzip", "gzip"), ("gzip;q=0, *", "identity"),
+    ]
+
     def test_codings(self):
+        """V16: by name, weight and star; nobody gets a 406, and caches are told what it hangs on."""
         server = self.serve()
-        for accepted in ("gzip", "gzip;q=0", "identity", "br", "*"):
-            with self.subTest(accepted):
-                answer = server.get("/metrics", {"Accept-Encoding": accepted})
-                coding = answer.headers.get("content-encoding", "identity")
-                self.assertIn(coding, ("identity", "gzip") if accepted in ("gzip", "*") else ("identity",))
-                body = gzip.decompress(answer.body) if coding == "gzip" else answer.body
-                self.promtool(body)
+        for accepted, coding in self.CODINGS:
+            # urllib's and http.client's own field would ask for identity.
+            for accept, kind in ((None, TEXT_TYPE), (OPEN_METRICS, OPEN_TYPE)):
+                with self.subTest(accepted=accepted, accept=accept):
+                    answer = raw_get(server, "/metrics", {
+                        "Accept-Encoding": accepted, "Accept": accept})
+                    self.assertEqual(answer.status, 200)
+                    self.assertEqual(answer.headers["content-type"], kind)
+                    self.assertEqual(answer.headers["vary"], "Accept, Accept-Encoding")
+                    self.assertEqual(answer.headers.get("content-encoding", "identity"), coding)
+                    self.assertEqual(int(answer.headers["content-length"]), len(answer.body))
+                    if coding == "gzip":
+                        page = gzip.decompress(answer.body)
+                        self.assertLess(len(answer.body), len(page) / 5)
+                    else:
+                        page = answer.body
+                    if accept is None:
+                        self.promtool(page)
+                    else:
+                        list(parse_open_metrics(page.decode()))
+
+    def test_a_compressed_page_is_the_page(self):
+        """V16: the same series, one answer behind the other on a connection, by HEAD too."""
+        server = self.serve()
+        server.write("/v1/batches", [
+            {"responder_id": f"p{place}", "region": region,
+             "updates": [{"sequence": 1, "captured_at": now_ms() - place * 900}]}
+            for place, region in enumerate(ODD_REGIONS)])
+        plain = self.samples(parse_text(server.get("/metrics").text))
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        self.addCleanup(connection.close)
+        for _ in range(3):
+            connection.request("GET", "/metrics", headers={"Accept-Encoding": "gzip"})
+            packed = connection.getresponse().read()
+            page = self.samples(parse_text(gzip.decompress(packed).decode()))
+            self.assertEqual(set(page), set(plain))
+            for key, value in plain.items():
+                if not key[0].startswith(MOVING):
+                    self.assertEqual(page[key], value, key)
+            connection.request("HEAD", "/metrics", headers={"Accept-Encoding": "gzip"})
+            head = connection.getresponse()
+            self.assertEqual(head.read(), b"")
+            self.assertEqual(head.headers["content-encoding"], "gzip")
+            # What moves between the two scrapes is some digits.
+            self.assertAlmostEqual(int(head.headers["content-length"]), len(packed), delta=400)
+
+    def test_many_at_once_are_answered(self):
+        """V16: half of them packed, half not, half in each language; each gets the whole page."""
+        server = self.serve()
+        wanted = [
+            {"Accept-Encoding": coding, "Accept": accept}
+            for coding in ("gzip", "identity") for accept in ("text/plain", OPEN_METRICS)] * 15
+        with ThreadPoolExecutor(len(wanted)) as pool:
+            answers = list(pool.map(lambda fields: raw_get(server, "/metrics", fields), wanted))
+        for fields, answer in zip(wanted, answers):
+            self.assertEqual(answer.status, 200)
+            self.assertEqual(
+                answer.headers.get("content-encoding", "identity"), fields["Accept-Encoding"])
+            body = answer.body
+            page = gzip.decompress(body) if fields["Accept-Encoding"] == "gzip" else body
+            self.assertIn(b"\nrollcall_watching 1\n", page)
+            self.assertEqual(page.endswith(b"# EOF\n"), fields["Accept"] == OPEN_METRICS)
+        samples = self.samples(parse_text(server.get("/metrics").text))
+        served = frozenset({("route", "metrics"), ("code", "200")})
+        self.assertEqual(samples["rollcall_http_requests_total", served], len(wanted))
+
+    def test_what_else_is_compressed(self):
+        """V16: the page's files, kept for ever by their address; no answer that tells of people."""
+        server = self.serve()
+        server.write("/v1/batches", [
+            {"responder_id": f"p{number}", "region": "north"} for number in range(50)])
+        page = server.get("/").text
+        asset = re.search(r'(?:src|href)="\.?/?([^"]+\.js)"', page)[1]
+        plain = server.get("/" + asset)
+        self.assertEqual(plain.status, 200)
+        for _ in range(2):
+            packed = raw_get(server, "/" + asset, {"Accept-Encoding": "gzip, br"})
+            self.assertEqual(packed.headers["content-encoding"], "gzip")
+            self.assertEqual(gzip.decompress(packed.body), plain.body)
+            for answer in (plain, packed):
+                self.assertEqual(answer.headers["vary"], "Accept-Encoding")
+                self.assertIn("immutable", answer.headers["cache-control"])
+        for path in ("/", "/v1/responders", "/v1/status", "/openapi.json", "/-/healthy", "/none"):
+            answer = raw_get(server, path, {"Accept-Encoding": "gzip"})
+            self.assertNotIn("content-encoding", answer.headers, path)
+
+
+class ExemplarTests(MetricsTestCase):
+    def test_exemplars_name_turns_and_nobody(self):
+        """V17: in OpenMetrics alone, by its strict parser, over the delay and the lateness."""
+        server = self.serve("liveness: {on_duty: {expected: 1s, degraded_after: 1s, offline_after: 2s}}\n")
+        for sequence, delay in enumerate((200, 1500, 45_000)):
+            server.write("/v1/batches", {
+                "responder_id": "anna-7", "duty_state": "ON_DUTY",
+                "updates": [{"sequence": sequence, "captured_at": now_ms() - delay}]})
+        eventually(
+            lambda: 'status="OFFLINE"} 1' in server.get("/metrics").text, 20, "anna is OFFLINE")
+        text = server.get("/metrics").text
+        self.assertNotIn(" # {", text)
+        self.promtool(text.encode())
+        page = server.get("/metrics", {"Accept": OPEN_METRICS}).text
+        found = {}
+        for family in parse_open_metrics(page):
+            for sample in family.samples:
+                if sample.exemplar:
+                    self.assertEqual(list(sample.exemplar.labels), ["turn"])
+                    self.assertLess(abs(sample.exemplar.timestamp - time.time()), 60)
+                    self.assertLessEqual(sample.exemplar.value, float(sample.labels["le"]))
+                    found.setdefault(family.name, []).append(
+                        (sample.labels["le"], int(sample.exemplar.labels["turn"])))
+        self.assertEqual(
+            set(found), {"location_update_delay_seconds", "rollcall_detection_lateness_seconds"})
+        delays = found["location_update_delay_seconds"]
+        self.assertEqual([bound for bound, _ in delays], ["0.5", "2.0", "60.0"])
+        turns = [turn for _, turn in delays]
+        self.assertEqual(turns, sorted(set(turns)))
+        self.assertNotIn("anna", page)
+        # The turn is in the export, behind what it took in.
+        server.stop()
+        export = subprocess.run(
+            [BINARY, "export", "--storage.path", server.store],
+            check=True, capture_output=True, timeout=60).stdout.decode().splitlines()
+        lines = [json.loads(line) for line in export]
+        batches = []
+        for line in lines:
+            if line["event"] == "batch":
+                batches.append(line)
+            if line["event"] == "turn":
+                if line["body"]["number"] in turns:
+                    self.assertEqual(len(batches), 1, line)
+                batches = []
+
+
+def raw_get(server, path, fields):
+    """The answer to a GET with no fields but Host and those given that are not None."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    try:
+        connection.putrequest("GET", path, skip_accept_encoding=True)
+        for name, value in fields.items():
+            if value is not None:
+                connection.putheader(name, value)
+        connection.endheaders()
+        response = connection.getresponse()
+        return Answer(response.status, response.getheaders(), response.read())
+    finally:
+        connection.close()
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ Source: issue of the main job, acceptance; Contract/Liveness, V2.
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 import unittest
 import urllib.parse
@@ -122,7 +124,7 @@ class Fleet:
 class Prometheus:
     """Debian's Prometheus with a directory, a port and a process of its own."""
 
-    def __init__(self, directory, target_port=None, config_text=None):
+    def __init__(self, directory, target_port=None, config_text=None, features=()):
         self.directory = os.path.join(directory, "prometheus")
         os.mkdir(self.directory)
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -139,7 +141,8 @@ scrape_configs:
         self._log = open(os.path.join(self.directory, "log"), "wb")
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={config}", f"--web.listen-address=127.0.0.1:{self.port}",
-             f"--storage.tsdb.path={self.directory}/data", "--log.level=warn"],
+             f"--storage.tsdb.path={self.directory}/data", "--log.level=warn",
+             *(f"--enable-feature={feature}" for feature in features)],
             stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT)
 
     def stop(self):
@@ -249,6 +252,48 @@ class PrometheusTests(RollcallTestCase):
             {labels(status="OFFLINE"): fleet.offline_at_worst})
         self.check_scrapes(prometheus)
 
+    def test_prometheus_asks_for_gzip_and_keeps_exemplars(self):
+        """V16, V17: what goes over the wire, seen between the two; and what Prometheus makes of it."""
+        server = self.serve(CONFIG)
+        wire = Wire(server.port)
+        self.addCleanup(wire.close)
+        prometheus = Prometheus(self.directory, wire.port, features=("exemplar-storage",))
+        self.addCleanup(prometheus.stop)
+        began = time.time()
+        for sequence, delay in enumerate((200, 45_000)):
+            server.write("/v1/batches", {
+                "responder_id": "anna-7", "region": "north", "duty_state": "ON_DUTY",
+                "updates": [{"sequence": sequence, "captured_at": now_ms() - delay}]})
+
+        def kept(family):
+            arguments = urllib.parse.urlencode({
+                "query": family, "start": f"{began - 60:.3f}", "end": f"{time.time() + 60:.3f}"})
+            found = prometheus.get("/api/v1/query_exemplars?" + arguments) or []
+            return {series["seriesLabels"]["le"]: series["exemplars"] for series in found}
+
+        # Anna falls silent meanwhile, which is told by a lateness.
+        lateness = eventually(
+            lambda: kept("rollcall_detection_lateness_seconds_bucket"), 30, "a lateness")
+        delays = kept("location_update_delay_seconds_bucket")
+        self.assertEqual(set(delays), {"0.5", "60.0"})
+        for exemplars in [*delays.values(), *lateness.values()]:
+            for exemplar in exemplars:
+                self.assertEqual(list(exemplar["labels"]), ["turn"])
+                self.assertGreaterEqual(int(exemplar["labels"]["turn"]), 1)
+        self.assertGreaterEqual(float(delays["60.0"][0]["value"]), 45)
+        # The same one is told at each scrape, and kept once.
+        self.assertEqual([len(exemplars) for exemplars in delays.values()], [1, 1])
+        self.assertEqual(
+            prometheus.query('rollcall_responders{region="north"}')[
+                labels(region="north", status="ONLINE")], 0)
+        asked, answered = wire.heads()
+        self.assertGreaterEqual(len(answered), 3)
+        for head in asked:
+            self.assertRegex(head, r"(?i)\naccept-encoding: gzip\r\n")
+        for head in answered:
+            self.assertRegex(head, r"(?i)\ncontent-encoding: gzip\r\n")
+        self.check_health(prometheus)
+
     def play(self, server, fleet):
         """Sends the script, second by second."""
         began = now_ms() + 200
@@ -277,11 +322,15 @@ class PrometheusTests(RollcallTestCase):
             time.sleep(0.5)
         self.fail("no scrape after the end of the script")
 
-    def check_scrapes(self, prometheus):
-        """No scrape failed, and the types arrived as OpenMetrics tells them."""
+    def check_health(self, prometheus):
+        """No scrape failed."""
         targets = prometheus.get("/api/v1/targets")["activeTargets"]
         self.assertEqual([(t["health"], t["lastError"]) for t in targets], [("up", "")])
         self.assertEqual(prometheus.query("min_over_time(up[1m])"), {frozenset(): 1})
+
+    def check_scrapes(self, prometheus):
+        """No scrape failed, and the types arrived as OpenMetrics tells them."""
+        self.check_health(prometheus)
         metadata = prometheus.get("/api/v1/metadata")
         types = {name: entries[0]["type"] for name, entries in metadata.items()}
         expected = {
@@ -293,6 +342,60 @@ class PrometheusTests(RollcallTestCase):
         self.assertEqual(prometheus.query("rate(status_transitions_total[1m]) < 0"), {})
         with open(os.path.join(prometheus.directory, "log"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "")
+
+
+class Wire:
+    """A port of its own in front of another one: hands bytes on, and keeps the heads that passed."""
+
+    def __init__(self, target_port):
+        self._target = target_port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._lock = threading.Lock()
+        self._sides = ([], [])
+        self._sockets = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client = self._listener.accept()[0]
+                server = socket.create_connection(("127.0.0.1", self._target), 10)
+            except OSError:
+                return
+            server.settimeout(None)
+            for side, source, sink in ((0, client, server), (1, server, client)):
+                passed = bytearray()
+                with self._lock:
+                    self._sides[side].append(passed)
+                    self._sockets.append(source)
+                threading.Thread(
+                    target=self._hand_on, args=(source, sink, passed), daemon=True).start()
+
+    def _hand_on(self, source, sink, passed):
+        try:
+            while chunk := source.recv(65_536):
+                with self._lock:
+                    passed += chunk
+                sink.sendall(chunk)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def heads(self):
+        """The heads of requests, and those of answers, as they were sent."""
+        with self._lock:
+            return tuple(
+                [head.decode() for passed in side
+                 for head in re.findall(rb"(?:GET |HTTP/1\.1 )[^\0]*?\r\n\r\n", bytes(passed))]
+                for side in self._sides)
+
+    def close(self):
+        """Ends all connections, and takes no more."""
+        self._listener.close()
+        with self._lock:
+            for connected in self._sockets:
+                connected.close()
 
 
 def labels(**pairs):

@@ -42,9 +42,14 @@ final class Caller {
         return answer
     }
 
+    /// Asks for a page as gzip.
+    func askPacked(_ path: String) throws(BenchmarkError) -> Answer {
+        try ask(Self.request("GET", path, fields: "Accept-Encoding: gzip\r\n"))
+    }
+
     /// A request without a body.
-    static func request(_ method: String, _ path: String) -> [UInt8] {
-        Array("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8)
+    static func request(_ method: String, _ path: String, fields: String = "") -> [UInt8] {
+        Array("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(fields)\r\n".utf8)
     }
 
     /// Sends a whole request and waits for the whole answer, whatever its status.

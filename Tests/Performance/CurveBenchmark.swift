@@ -96,6 +96,9 @@ struct CurveBenchmark {
         let lines = [
             Self.everywhere[0], Self.everywhere[1],
             CurveLine("GET /metrics, ms", "scrape_ms", isByPiece: true),
+            CurveLine("  by gzip, ms", "scrape_gzip_ms", isByPiece: true),
+            CurveLine("  kB", "scrape_kb", decimals: 1, isByPiece: true),
+            CurveLine("  kB by gzip", "scrape_gzip_kb", decimals: 1, isByPiece: true),
             CurveLine("GET /v1/regions, ms", "regions_ms", isByPiece: true),
             CurveLine("memory, MB", "resident_mb", decimals: 1),
         ]
@@ -107,6 +110,7 @@ struct CurveBenchmark {
             try enrol(0..<scale.peopleOfRegions, batch, at: server)
             var round = 1
             var costs = try measure(server, 0..<scale.peopleOfRegions, batch, round: &round)
+            costs += try packedScrape(server)
             costs.append(try ask("/v1/regions", server))
             note(&curve, value, costs + [residentMegabytes(server)])
             server.crash()
@@ -260,6 +264,20 @@ struct CurveBenchmark {
             usleep(10_000)
         }
         return median(spans) ?? 0
+    }
+
+    /// The median of what a scrape by gzip takes, milliseconds, and its kB plain and by gzip.
+    private func packedScrape(_ server: ServerProcess) throws(BenchmarkError) -> [Double] {
+        let caller = try Caller(port: server.port)
+        let plain = try caller.ask("GET", "/metrics").body.count
+        var (spans, packed) = ([Double](), 0)
+        for _ in 0..<scale.questions {
+            let answer = try caller.askPacked("/metrics")
+            spans.append(answer.span.milliseconds)
+            packed = answer.body.count
+            usleep(10_000)
+        }
+        return [median(spans) ?? 0, Double(plain) / 1e3, Double(packed) / 1e3]
     }
 
     private func rows(_ server: ServerProcess) throws(BenchmarkError) -> Int {

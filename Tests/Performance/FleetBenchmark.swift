@@ -100,13 +100,18 @@ struct FleetBenchmark {
         _ server: ServerProcess, _ result: inout FleetResult
     ) throws(BenchmarkError) {
         let caller = try Caller(port: server.port)
-        var spans: [Double] = []
+        var (spans, packed): ([Double], [Double]) = ([], [])
         for _ in 0..<pace.scrapes {
             let reading = try MetricsReading(caller)
             spans.append(reading.span.milliseconds)
             result.scrapeBytes = reading.byteCount
             usleep(20_000)
+            let answer = try caller.askPacked("/metrics")
+            packed.append(answer.span.milliseconds)
+            result.packedScrapeBytes = answer.body.count
+            usleep(20_000)
         }
+        result.packedScrapeMilliseconds = median(packed) ?? 0
         result.scrapeMilliseconds = median(spans) ?? 0
         result.scrapeMillisecondsMax = spans.max() ?? 0
     }

@@ -18,6 +18,9 @@ struct FleetResult {
     var scrapeMilliseconds = 0.0
     var scrapeMillisecondsMax = 0.0
     var scrapeBytes = 0
+    /// The same by gzip.
+    var packedScrapeMilliseconds = 0.0
+    var packedScrapeBytes = 0
     /// Batches a second of those who reported meanwhile.
     var backgroundPerSecond = 0.0
     /// Nothing but the others' batches; 1 % a minute falling silent; 10 % at one instant; again
@@ -104,6 +107,8 @@ struct FleetReport {
             row("GET /metrics, median ms", "scrape_ms", 2) { $0.scrapeMilliseconds },
             row("  longest ms", "scrape_ms_max", 2) { $0.scrapeMillisecondsMax },
             row("  kB", "scrape_kb", 1) { Double($0.scrapeBytes) / 1e3 },
+            row("  by gzip, median ms", "scrape_gzip_ms", 2) { $0.packedScrapeMilliseconds },
+            row("  by gzip, kB", "scrape_gzip_kb", 1) { Double($0.packedScrapeBytes) / 1e3 },
             row("others reported, batches/s", "background_per_second") { $0.backgroundPerSecond },
         ] + phase("nothing else", "quiet") { $0.quiet }
             + phase("1 % a minute fall silent", "fading", isLate: true) { $0.fading }

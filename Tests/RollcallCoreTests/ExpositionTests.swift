@@ -61,6 +61,83 @@ import Testing
             ])
     }
 
+    // MARK: - Exemplars
+
+    @Test func `V17: a bucket of delays names the turn of its newest one, and nobody`() throws {
+        var engine = Engine()
+        let at = Self.start.milliseconds
+        func report(_ sequence: Int, _ delay: Int64, turn: Int64) throws {
+            engine.turn = turn
+            try post(
+                .batch,
+                #"""
+                {"responder_id":"anna",
+                 "updates":[{"sequence":\#(sequence),"captured_at":\#(at - delay)}]}
+                """#, to: &engine)
+        }
+        // Without a number, as in a replay, there is none.
+        try report(1, 70_000, turn: 0)
+        try report(2, 400, turn: 3)
+        try report(3, 1250, turn: 4)
+        try report(4, 300, turn: 5)
+        // Of a clock that is ahead no delay is known.
+        try report(5, -5000, turn: 6)
+        func delays(_ format: Exposition.Format) -> [String] {
+            var page = Exposition(format: format)
+            page.append(engine)
+            return text(page.finish()).split(separator: "\n").map(String.init)
+                .filter { $0.hasPrefix("location_update_delay_seconds_bucket") }
+                .filter { !$0.hasSuffix(" 3") }
+        }
+        #expect(
+            delays(.openMetrics) == [
+                #"location_update_delay_seconds_bucket{le="0.5"} 2 # {turn="5"} 0.3 1795230000"#,
+                #"location_update_delay_seconds_bucket{le="1.0"} 2"#,
+                #"location_update_delay_seconds_bucket{le="2.0"} 3 # {turn="4"} 1.25 1795230000"#,
+            ] + delays(.text).dropFirst(2))
+        #expect(delays(.text).allSatisfy { !$0.contains("#") })
+    }
+
+    @Test func `V17: an exemplar takes at most the 128 characters that a reader takes`() {
+        var exemplars = Exemplars(of: Histogram(bounds: [100]))
+        let histogram = Histogram(bounds: [100])
+        exemplars.note(Exemplar(.max, turn: .max, at: Timestamp(milliseconds: 0)), in: histogram)
+        exemplars.note(Exemplar(-7, turn: 1, at: Timestamp(milliseconds: 1)), in: histogram)
+        var page = Exposition(format: .openMetrics)
+        page.family("a", .histogram, "A.")
+        page.histogram(histogram, exemplars: exemplars)
+        let lines = text(page.finish()).split(separator: "\n").filter { $0.hasPrefix("a_bucket") }
+        #expect(
+            lines == [
+                #"a_bucket{le="0.1"} 0 # {turn="1"} 0 0.001"#,
+                #"a_bucket{le="+Inf"} 0 # {turn="9223372036854775807"} 9223372036854775.807 0"#,
+            ])
+        #expect("turn9223372036854775807".count <= 128)
+    }
+
+    @Test(arguments: Exposition.Format.allCases)
+    func `a sample of a stencil is the one that it stands for`(format: Exposition.Format) {
+        let odd = ["", "north", "q\"uo\\te\n", "日本"].map { Array($0.utf8) }
+        var (plain, stenciled) = (Exposition(format: format), Exposition(format: format))
+        for name in odd {
+            let value = Exposition.LabelValue.bytes(name)
+            plain.family("a_seconds", .counter, "A.")
+            plain.sample(["x": value], 1)
+            plain.sample(["k": .word("w"), "x": value], 2)
+            plain.sample(["k": .word("w"), "x": value, "n": .number(3)], Quantity(-5, decimals: 1))
+            stenciled.family("a_seconds", .counter, "A.")
+            let escaped = Exposition.escaped(name)
+            let only = stenciled.stencil("x")
+            stenciled.sample(only, escaped, 1)
+            let last = stenciled.stencil("x", behind: ["k": .word("w")])
+            stenciled.sample(last, escaped, 2)
+            let middle = stenciled.stencil(
+                "x", behind: ["k": .word("w")], before: ["n": .number(3)])
+            stenciled.sample(middle, escaped, Quantity(-5, decimals: 1))
+        }
+        #expect(text(stenciled.finish()) == text(plain.finish()))
+    }
+
     // MARK: - Formats
 
     /// One family of each kind, with all that needs escapes.

@@ -55,7 +55,10 @@ import Testing
             .transition, #"{"responder_id":"3","from":"ONLINE","to":"OFFLINE"}"#, to: &engine,
             at: 2)
         engine.advance(to: Self.start + .seconds(61))
-        edge.detected(late: Milliseconds(30), times: 2)
+        for turn: Int64 in [7, 8] {
+            let wall = Timestamp(milliseconds: 1_795_230_000_000 + turn)
+            edge.detected(late: Milliseconds(30), turn: turn, at: wall)
+        }
         edge.committed(after: .milliseconds(1))
         edge.reloaded(isSuccessful: true, at: Timestamp(milliseconds: 1_795_229_990_500))
         edge.reloaded(isSuccessful: false, at: Timestamp(milliseconds: 1_795_229_995_500))
@@ -65,7 +68,14 @@ import Testing
         return (engine, edge)
     }
 
+    /// The lines of a page, without exemplars.
     private func page(_ format: Exposition.Format) throws -> [String] {
+        try wholePage(format).map { line in
+            line.ranges(of: " # {").first.map { String(line[..<$0.lowerBound]) } ?? line
+        }
+    }
+
+    private func wholePage(_ format: Exposition.Format) throws -> [String] {
         let (engine, edge) = try example()
         var store = StoreStats(version: "0.1.0")
         store.journalOldestAt = Timestamp(milliseconds: 1_795_229_999_250)
@@ -169,6 +179,15 @@ import Testing
         accept: String?, format: Exposition.Format
     ) {
         #expect(MetricsNegotiation.format(accept: accept) == format)
+    }
+
+    @Test func `V17: a bucket of lateness names its newest turn, in OpenMetrics`() throws {
+        let exemplars = try wholePage(.openMetrics).filter { $0.contains(" # {") }
+        #expect(
+            exemplars == [
+                #"rollcall_detection_lateness_seconds_bucket{le="0.05"} 2 # {turn="8"} 0.03 1795230000.008"#
+            ])
+        #expect(try wholePage(.text).filter { $0.contains(" # {") } == [])
     }
 
     @Test func `a code out of range counts as the nearest one`() {

@@ -16,7 +16,7 @@ extension Route {
             .get, .asset, "getAsset", .page, nil, .operation, "A file of the page",
             "It never changes under its address, and may be kept.",
             answers: [200: "Asset"], problems: [404]
-        ) { $0.showAsset($1.target.asset, $1.answer) },
+        ) { $0.showAsset($1.target.asset, $1.request, $1.answer) },
     ]
 
     private static func page(

@@ -59,7 +59,8 @@ extension Router {
         _ request: HTTPRequest,
         _ answer: @escaping Answer
     ) {
-        scrapes.scrape(MetricsNegotiation.format(accept: request.accept)) { response in
+        let format = MetricsNegotiation.format(accept: request.accept)
+        scrapes.scrape(format, .choice(request.acceptEncoding)) { response in
             answer(response, InputStats())
         }
     }

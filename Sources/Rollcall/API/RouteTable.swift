@@ -306,8 +306,9 @@ extension Route {
         Route(
             .get, .metrics, "getMetrics", .metrics, .read, .operation, "Metrics for Prometheus",
             """
-            Text 0.0.4, or OpenMetrics 1.0 for who asks for it by `Accept`. On a listener of its \
-            own (`web.metrics_listen_address`) it needs no token.
+            Text 0.0.4, or OpenMetrics 1.0 with exemplars for who asks for it by `Accept`; by gzip for \
+            who asks for that by `Accept-Encoding`. On a listener of its own \
+            (`web.metrics_listen_address`) it needs no token.
             """,
             answers: [200: "Metrics"]
         ) { $0.showMetrics($1.request, $1.answer) },

@@ -13,6 +13,8 @@ package final class Router: Sendable {
     let accessPolicy: AccessPolicy
     let admission: Admission
     let reloader: Reloader
+    let compressor: AnswerCompressor
+    let packedAssets: PackedAssets
     let scrapes: ScrapeCache
     let history: HistoryService
     let scans: PeopleScans
@@ -42,7 +44,11 @@ package final class Router: Sendable {
         self.accessPolicy = accessPolicy
         self.admission = admission
         self.reloader = reloader
-        scrapes = ScrapeCache(writer: writer, edge: edge, listener: listener)
+        let compressor = AnswerCompressor()
+        self.compressor = compressor
+        packedAssets = PackedAssets(compressor)
+        scrapes = ScrapeCache(
+            writer: writer, edge: edge, compressor: compressor, listener: listener)
         history = HistoryService(writer: writer, limits: historyLimits)
         scans = PeopleScans(writer: writer)
         copies = StoreCopy(storePath: writer.storePath)
@@ -61,6 +67,7 @@ package final class Router: Sendable {
     /// Ends what runs beside the requests.
     package func close() {
         scrapes.close()
+        compressor.close()
         history.close()
         leaders.close()
         if writer.board != nil { copies.close() }

@@ -4,9 +4,10 @@ import Synchronization
 
 /// Answers scrapes in time, whatever the state writer is at.
 ///
-/// The state writer renders the page after the turn that a scrape arrived in. If that takes longer
-/// than 200 ms, the scraper gets the last copy, which is renewed every second while anybody scrapes
-/// and tells its age. Source: J8, §13 D1.
+/// The state writer writes its part of the page after the turn that a scrape arrived in, one for all
+/// that wait; the compressor's thread writes the rest, and answers. If that takes longer than 200 ms,
+/// the scraper gets the last copy, which is renewed every second while anybody scrapes and tells its
+/// age. Source: J8, V16, §13 D1.
 final class ScrapeCache: Sendable {
     /// The time that the state writer may take.
     private static let patience = Duration.milliseconds(200)
@@ -17,8 +18,10 @@ final class ScrapeCache: Sendable {
     /// The time for which the thread sleeps while nobody scrapes.
     private static let idleFor = Duration.seconds(3600)
 
+    /// A scrape that waits for its answer.
     private struct Waiting: Sendable {
         var format: Exposition.Format
+        var coding: AnswerCoding
         var until: ContinuousClock.Instant
         var answer: @Sendable (HTTPResponse) -> Void
     }
@@ -31,11 +34,26 @@ final class ScrapeCache: Sendable {
     private struct State: Sendable {
         var waiting: [UInt64: Waiting] = [:]
         var copies: [Exposition.Format: Copy] = [:]
-        var nextID: UInt64 = 0
+        /// When the state writer was asked for a page that it has not begun.
+        var asked: [Exposition.Format: ContinuousClock.Instant] = [:]
+        var lastID: UInt64 = 0
         var lastScrape: ContinuousClock.Instant?
-        var lastRenewal = ContinuousClock.now
-        var isRenewing = false
         var isClosed = false
+
+        /// Notes that a page is asked for; false if one is on its way that is not begun, and will be as
+        /// new. One that does not come is asked for again.
+        mutating func ask(_ format: Exposition.Format, _ now: ContinuousClock.Instant) -> Bool {
+            if let before = asked[format], now - before < renewEvery { return false }
+            asked[format] = now
+            return true
+        }
+
+        /// The formats of which there are copies to be renewed.
+        mutating func oldFormats(_ now: ContinuousClock.Instant) -> [Exposition.Format] {
+            guard let lastScrape, now - lastScrape < renewFor else { return [] }
+            return copies.filter { now - $0.value.writtenAt >= renewEvery }.keys
+                .filter { ask($0, now) }
+        }
 
         /// The instant at which a scrape is late or the copies are to be renewed; far away while
         /// nobody scrapes.
@@ -43,27 +61,30 @@ final class ScrapeCache: Sendable {
             let now = ContinuousClock.now
             guard let lastScrape, now - lastScrape < renewFor else { return now + idleFor }
             let late = waiting.values.filter { copies[$0.format] != nil }.map(\.until)
-            // One that the state writer does not answer ends by itself: nothing is to be done until
-            // then.
-            let renewal = isRenewing ? now + renewEvery : lastRenewal + renewEvery
-            return min(late.min() ?? renewal, renewal)
+            let old = copies.map { format, copy in
+                max(copy.writtenAt, asked[format] ?? copy.writtenAt) + renewEvery
+            }
+            return (late + old).min() ?? now + renewEvery
         }
     }
 
     private let writer: StateWriter
     private let edge: EdgeStats
+    private let compressor: AnswerCompressor
     private let listener: @Sendable () -> HTTPStats
     private let state = Mutex(State())
     /// Puts an end to the thread's sleep: there is a scrape, or it is to end.
     private let wakes = Mailbox<Void>()
 
-    /// A cache that asks `writer`, and `listener` for what it counted; its thread runs until
-    /// `close`.
+    /// A cache that asks `writer`, and `listener` for what it counted, and answers from the thread of
+    /// `compressor`; its own runs until `close`.
     init(
-        writer: StateWriter, edge: EdgeStats, listener: @escaping @Sendable () -> HTTPStats
+        writer: StateWriter, edge: EdgeStats, compressor: AnswerCompressor,
+        listener: @escaping @Sendable () -> HTTPStats
     ) {
         self.writer = writer
         self.edge = edge
+        self.compressor = compressor
         self.listener = listener
         // Without the thread scrapes wait for the state writer, as all other questions do.
         _ = DetachedThread.start { [self] in run() }
@@ -76,38 +97,65 @@ final class ScrapeCache: Sendable {
     }
 
     /// Answers a scrape once, from the state writer or from the copy.
-    func scrape(_ format: Exposition.Format, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
+    func scrape(
+        _ format: Exposition.Format, _ coding: AnswerCoding,
+        _ answer: @escaping @Sendable (HTTPResponse) -> Void
+    ) {
         let now = ContinuousClock.now
-        let id = state.withLock { state in
+        let isNew = state.withLock { state in
             state.lastScrape = now
-            state.nextID += 1
-            state.waiting[state.nextID] = Waiting(
-                format: format, until: now + Self.patience, answer: answer)
-            return state.nextID
+            state.lastID += 1
+            state.waiting[state.lastID] = Waiting(
+                format: format, coding: coding, until: now + Self.patience, answer: answer)
+            return state.ask(format, now)
         }
         wakes.put(())
+        if isNew { ask(format) }
+    }
+
+    /// Asks the state writer for a page, which answers whoever waits by then.
+    private func ask(_ format: Exposition.Format) {
         writer.ask { [self] view in
-            let page = render(view, format)
-            let waiting = state.withLock { state in
-                state.copies[format] = Copy(page: page, writtenAt: .now)
-                return state.waiting.removeValue(forKey: id)
+            let writtenAt = ContinuousClock.now
+            let (lastID, room) = state.withLock { state in
+                state.asked[format] = nil
+                return (state.lastID, state.copies[format]?.page.count)
             }
-            waiting?.answer(Self.response(page, format))
+            let draft = MetricsDraft(
+                engine: view.engine, store: view.store, format: format, room: room)
+            compressor.take { [self] gzip in
+                let page = draft.page(
+                    edge: edge, listener: listener(), member: writer.memberStats, process: .read())
+                answer(page, format, to: lastID, writtenAt, gzip)
+            }
         }
     }
 
-    private func render(_ view: StateView, _ format: Exposition.Format) -> [UInt8] {
-        MetricsExposition.bytes(
-            engine: view.engine, edge: edge, store: view.store, listener: listener(),
-            member: writer.memberStats, process: .read(), format: format)
+    /// Answers those who asked before a page was begun.
+    private func answer(
+        _ page: [UInt8], _ format: Exposition.Format, to lastID: UInt64,
+        _ writtenAt: ContinuousClock.Instant, _ gzip: GzipWriter?
+    ) {
+        let answered = state.withLock { state in
+            state.copies[format] = Copy(page: page, writtenAt: writtenAt)
+            let ids = state.waiting.filter { $0.key <= lastID && $0.value.format == format }.keys
+            return ids.compactMap { state.waiting.removeValue(forKey: $0) }
+        }
+        Self.answer(answered, page, format, gzip)
     }
 
-    private static func response(_ page: [UInt8], _ format: Exposition.Format) -> HTTPResponse {
-        HTTPResponse(
+    /// Answers all with a page, compressed once for those who want it so.
+    private static func answer(
+        _ all: [Waiting], _ page: [UInt8], _ format: Exposition.Format, _ gzip: GzipWriter?
+    ) {
+        let plain = HTTPResponse(
             status: 200,
             headers: [
                 ("Content-Type", "\(format.contentType)"), ("Vary", MetricsNegotiation.vary),
             ], body: page)
+        let isPacked = all.contains { $0.coding == .gzip }
+        let packed = isPacked ? plain.compressed(by: gzip) : plain
+        for waiting in all { waiting.answer(waiting.coding == .gzip ? packed : plain) }
     }
 
     // MARK: - The thread
@@ -116,43 +164,24 @@ final class ScrapeCache: Sendable {
         while let next = state.withLock({ $0.isClosed ? nil : $0.nextWork }) {
             _ = wakes.takeAll(waiting: max(0, Int64((next - .now) / .milliseconds(1)) + 1))
             let now = ContinuousClock.now
-            for (answer, page, format) in overdue(now) { answer(Self.response(page, format)) }
-            renew(now)
+            answerOverdue(now)
+            for format in state.withLock({ $0.oldFormats(now) }) { ask(format) }
         }
     }
 
-    /// Scrapes that waited too long and for which there is a copy.
-    private func overdue(
-        _ now: ContinuousClock.Instant
-    ) -> [(@Sendable (HTTPResponse) -> Void, [UInt8], Exposition.Format)] {
-        state.withLock { state in
-            let late = state.waiting.filter { $0.value.until <= now }
-            return late.compactMap { id, waiting in
-                guard let copy = state.copies[waiting.format] else { return nil }
-                state.waiting[id] = nil
-                let age = Milliseconds(Int64((now - copy.writtenAt) / .milliseconds(1)))
-                return (waiting.answer, MetricsExposition.aged(copy.page, by: age), waiting.format)
+    /// Answers scrapes that waited too long and for which there is a copy.
+    private func answerOverdue(_ now: ContinuousClock.Instant) {
+        for format in Exposition.Format.allCases {
+            let (late, copy): ([Waiting], Copy?) = state.withLock { state in
+                guard let copy = state.copies[format] else { return ([], nil) }
+                let ids = state.waiting.filter { $0.value.until <= now }
+                    .filter { $0.value.format == format }.keys
+                return (ids.compactMap { state.waiting.removeValue(forKey: $0) }, copy)
             }
-        }
-    }
-
-    private func renew(_ now: ContinuousClock.Instant) {
-        let formats: [Exposition.Format] = state.withLock { state in
-            guard let last = state.lastScrape, now - last < Self.renewFor, !state.isRenewing,
-                now - state.lastRenewal >= Self.renewEvery
-            else { return [] }
-            state.isRenewing = true
-            state.lastRenewal = now
-            return Array(state.copies.keys)
-        }
-        guard !formats.isEmpty else { return state.withLock { $0.isRenewing = false } }
-        writer.ask { [self] view in
-            let pages = formats.map { ($0, render(view, $0)) }
-            state.withLock { state in
-                for (format, page) in pages {
-                    state.copies[format] = Copy(page: page, writtenAt: .now)
-                }
-                state.isRenewing = false
+            guard let copy, !late.isEmpty else { continue }
+            let age = Milliseconds(Int64((now - copy.writtenAt) / .milliseconds(1)))
+            compressor.take { gzip in
+                Self.answer(late, MetricsExposition.aged(copy.page, by: age), format, gzip)
             }
         }
     }

@@ -20,19 +20,22 @@ extension Router {
     }
 
     /// Answers a file of the page.
-    func showAsset(_ target: Target.Asset, _ answer: Answer) {
+    func showAsset(_ target: Target.Asset, _ request: HTTPRequest, _ answer: @escaping Answer) {
         // Of another version it would not fit the others.
         guard target.version == StatusPageAsset.version,
             let asset = StatusPageAsset(rawValue: String(target.name))
         else { return answer(Self.notFound, InputStats()) }
-        answer(
-            HTTPResponse(
-                status: 200,
-                headers: [
-                    ("Content-Type", asset.contentType),
-                    ("Cache-Control", "private, max-age=31536000, immutable"),
-                    ("Referrer-Policy", "no-referrer"),
-                    ("Cross-Origin-Resource-Policy", "same-origin"),
-                ], body: asset.bytes), InputStats())
+        let plain = HTTPResponse(
+            status: 200,
+            headers: [
+                ("Content-Type", asset.contentType),
+                ("Cache-Control", "private, max-age=31536000, immutable"),
+                ("Vary", "Accept-Encoding"), ("Referrer-Policy", "no-referrer"),
+                ("Cross-Origin-Resource-Policy", "same-origin"),
+            ], body: asset.bytes)
+        switch AnswerCoding.choice(request.acceptEncoding) {
+        case .plain: answer(plain, InputStats())
+        case .gzip: packedAssets.pack(plain, of: asset) { answer($0, InputStats()) }
+        }
     }
 }

@@ -118,6 +118,7 @@ package final class EdgeStats: Sendable {
         var turns = Histogram(bounds: durationBounds)
         var chores = Histogram(bounds: durationBounds)
         var lateness = Histogram(bounds: latenessBounds)
+        var latenessExemplars = Exemplars(of: Histogram(bounds: latenessBounds))
         var input = InputStats()
         var keyed = KeyedStats()
         var delivery = DeliveryStats()
@@ -194,9 +195,13 @@ package final class EdgeStats: Sendable {
         state.withLock { $0.chores.observe(microseconds) }
     }
 
-    /// Counts so many deadlines that were decided and committed `lateness` after they passed.
-    package func detected(late lateness: Milliseconds, times: Int = 1) {
-        state.withLock { $0.lateness.observe(lateness.count, times: times) }
+    /// Counts a deadline that was decided by a turn and committed at `wall`, `lateness` after it passed.
+    package func detected(late lateness: Milliseconds, turn: Int64, at wall: Timestamp) {
+        let exemplar = Exemplar(lateness.count, turn: turn, at: wall)
+        state.withLock { state in
+            state.lateness.observe(lateness.count)
+            state.latenessExemplars.note(exemplar, in: state.lateness)
+        }
     }
 
     /// Counts what became of names of requests.
@@ -277,7 +282,7 @@ package final class EdgeStats: Sendable {
         page.family(
             "rollcall_detection_lateness_seconds", .histogram,
             "Time from a deadline to the commit of its change.")
-        page.histogram(state.lateness)
+        page.histogram(state.lateness, exemplars: state.latenessExemplars)
         state.delivery.append(to: &page, of: receivers, pending: pending)
         page.family(
             "rollcall_pushes_pending", .gauge, "Pushes to phones that the sink has not taken yet.")

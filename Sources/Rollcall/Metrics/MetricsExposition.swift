@@ -84,19 +84,22 @@ package struct StoreStats: Equatable, Sendable {
     }
 }
 
-/// The page that `GET /metrics` answers.
-package enum MetricsExposition {
-    /// The whole page.
+/// The part of the page of metrics that the state writer has to write: what the engine and the store
+/// say. The edges tell theirs on any thread, so that the state writer is not held up for it.
+package struct MetricsDraft: Sendable {
+    private let format: Exposition.Format
+    private let bytes: [UInt8]
+    private let receivers: [[UInt8]]
+    private let messagesPending: [[UInt8]: Int]
+    private let pushesPending: Int
+
+    /// The engine's and the store's part. `room` is how many bytes are likely to be enough for it.
     ///
-    /// Its cost follows the number of regions with labels, not of responders. `listener` is what
-    /// the listener of everything but probes counted; `member` is nil on one machine; `process` is nil where nothing outside of the
-    /// engine may show, as in tests and simulations.
-    package static func bytes(
-        engine: Engine, edge: EdgeStats, store: StoreStats,
-        listener: HTTPStats = HTTPStats(), member: MemberStats? = nil, process: ProcessStats?,
-        format: Exposition.Format
-    ) -> [UInt8] {
-        var page = Exposition(format: format, capacity: 131_072)
+    /// Its cost follows the number of regions with labels, not of responders.
+    package init(
+        engine: Engine, store: StoreStats, format: Exposition.Format, room: Int? = nil
+    ) {
+        var page = Exposition(format: format, capacity: room ?? 131_072)
         var alarms: [AlertName: AlertState] = [:]
         for alarm in store.alarms { alarms[alarm.subject.name] = alarm.alertState }
         page.append(engine, isStoreFailing: store.isFailing, alarms: alarms)
@@ -105,16 +108,43 @@ package enum MetricsExposition {
             "rollcall_snapshot_age_seconds", .gauge,
             "How old this page is: 0 unless the keeper was too busy to write a new one.")
         page.sample(0)
+        bytes = page.bytes
+        self.format = format
+        receivers = engine.policy.receivers.map(\.name)
+        messagesPending = store.messagesPending
+        pushesPending = store.pushesPending
+    }
+
+    /// Returns the whole page.
+    ///
+    /// `listener` is what the listener of everything but probes counted; `member` is nil on one
+    /// machine; `process` is nil where nothing outside of the engine may show, as in tests and
+    /// simulations.
+    package func page(
+        edge: EdgeStats, listener: HTTPStats, member: MemberStats?, process: ProcessStats?
+    ) -> [UInt8] {
+        var rest = Exposition(format: format, capacity: 131_072)
         edge.append(
-            to: &page, receivers: engine.policy.receivers.map(\.name),
-            pending: store.messagesPending, pushes: store.pushesPending)
-        listener.append(to: &page)
-        member?.append(to: &page)
-        process?.append(to: &page)
-        let whole = page.finish()
+            to: &rest, receivers: receivers, pending: messagesPending, pushes: pushesPending)
+        listener.append(to: &rest)
+        member?.append(to: &rest)
+        process?.append(to: &rest)
+        let whole = bytes + rest.finish()
         // Who may not lead any more does not say that it watches (S6).
-        return member?.isPermitted ?? true
-            ? whole : Self.page(whole, with: 0, of: "rollcall_watching")
+        return member?.isPermitted ?? true ? whole : MetricsExposition.blind(whole)
+    }
+}
+
+/// The page that `GET /metrics` answers.
+package enum MetricsExposition {
+    /// The whole page at once.
+    package static func bytes(
+        engine: Engine, edge: EdgeStats, store: StoreStats,
+        listener: HTTPStats = HTTPStats(), member: MemberStats? = nil, process: ProcessStats?,
+        format: Exposition.Format
+    ) -> [UInt8] {
+        MetricsDraft(engine: engine, store: store, format: format)
+            .page(edge: edge, listener: listener, member: member, process: process)
     }
 
     /// The greatest age of a page that tells a present: whoever stood still for longer does not
@@ -125,9 +155,13 @@ package enum MetricsExposition {
     /// present does not watch.
     package static func aged(_ page: [UInt8], by age: Milliseconds) -> [UInt8] {
         let seconds = Quantity(max(Milliseconds(0), age))
-        var page = Self.page(page, with: seconds, of: "rollcall_snapshot_age_seconds")
-        if age > presentFor { page = Self.page(page, with: 0, of: "rollcall_watching") }
-        return page
+        let page = Self.page(page, with: seconds, of: "rollcall_snapshot_age_seconds")
+        return age > presentFor ? blind(page) : page
+    }
+
+    /// A copy of a page that does not say that it watches.
+    fileprivate static func blind(_ page: [UInt8]) -> [UInt8] {
+        Self.page(page, with: 0, of: "rollcall_watching")
     }
 
     /// The page with another value of a family that has one sample and no labels.

@@ -28,6 +28,7 @@ extension StateWriter {
                 return seat.drive { member, _ in member.didNotFit() }
             }
             var isOtherwise = false
+            engine.turn = pending.turn.number
             switch TurnFolder.fold(pending, into: &engine) {
             case .same: break
             case .differs(let count):

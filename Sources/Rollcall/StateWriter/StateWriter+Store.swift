@@ -94,7 +94,7 @@ extension StateWriter {
         if seat == nil || seat?.member.role == .leading {
             for decision in pending.decisions {
                 if case .status(let at, _, _, _, .deadline) = decision.decision {
-                    edge.detected(late: wall - at)
+                    edge.detected(late: wall - at, turn: pending.turn.number, at: wall)
                 }
             }
             if pending.decisions.isEmpty {

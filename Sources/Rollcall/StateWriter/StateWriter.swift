@@ -353,6 +353,7 @@ package final class StateWriter: @unchecked Sendable {
         _ messages: [StateWriterMessage], into folded: inout FoldedTurn, lateBy: Int64, isLast: Bool
     ) {
         let (now, clock) = (folded.now, folded.clock)
+        engine.turn = turnNumber + 1
         observe(clock, now, lateBy: lateBy, &folded.pending)
         takeReports(at: now, &folded.pending)
         takePushes(at: now, &folded.pending)

@@ -13,7 +13,7 @@ package struct Counters: Equatable, Sendable {
     package var skewedUpdates = 0
     /// Installs that followed another one of the same person (I3).
     package var installsReset = 0
-    package var delay = Histogram(bounds: Histogram.delayBounds)
+    package var delay = Counters.delays
     /// The delay by duty state × platform, index duty × 4 + platform.
     package var delayBy = [Histogram](
         repeating: Histogram(bounds: Histogram.delayBounds), count: 16)
@@ -29,4 +29,7 @@ package struct Counters: Equatable, Sendable {
     package var lastBatchAt: Timestamp?
 
     package init() {}
+
+    /// The delay before anything was observed.
+    static var delays: Histogram { Histogram(bounds: Histogram.delayBounds) }
 }

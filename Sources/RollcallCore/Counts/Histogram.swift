@@ -17,10 +17,15 @@ package struct Histogram: Equatable, Sendable {
     /// never decreases.
     package mutating func observe(_ value: Int64, times: Int = 1) {
         let value = max(0, value)
+        counts[bucket(of: value)] += times
+        sum &+= value &* Int64(times)
+    }
+
+    /// Returns which of `counts` a value counts in.
+    package func bucket(of value: Int64) -> Int {
         var index = 0
         while index < bounds.count, value > bounds[index] { index += 1 }
-        counts[index] += times
-        sum &+= value &* Int64(times)
+        return index
     }
 
     /// Counts what another one of the same bounds observed.

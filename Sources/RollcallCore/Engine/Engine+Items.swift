@@ -277,6 +277,10 @@ extension Engine {
         if !isClamped {
             let delay = (received - captured).count
             counters.delay.observe(delay)
+            if turn > 0 {
+                delayExemplars.note(
+                    Exemplar(delay, turn: turn, at: clock.wallNow), in: counters.delay)
+            }
             counters.delayBy[Int(duty.rawValue) * 4 + Int(platform.rawValue)].observe(delay)
         }
         cover(person, number, instant)

@@ -39,6 +39,11 @@ package struct Engine: Sendable {
     /// was located: what is measured for that alone is left out, and nothing is decided otherwise.
     package var isMeasuring = true
 
+    /// The turn that is being folded, as its driver numbers turns; 0 where nobody asks for exemplars.
+    package var turn: Int64 = 0
+    /// A delay of each bucket. They decide nothing, and are in no checkpoint.
+    package internal(set) var delayExemplars = Exemplars(of: Counters.delays)
+
     var namesRefused: FactSet = []
 
     // What few people have, by number.

@@ -44,12 +44,13 @@ extension Exposition {
     private mutating func appendRegions(
         _ regions: RegionLabels, of all: Int, _ count: (UInt32) -> Int
     ) {
+        let ofRegion = stencil("region")
         var rest = all
         for (place, row) in regions.rows.enumerated() {
             let isOther = regions.hasOther && place == regions.rows.count - 1
             let own = row.number.map(count) ?? 0
             rest -= own
-            sample(["region": .bytes(row.name)], Quantity(isOther ? rest : own))
+            sample(ofRegion, row.text, Quantity(isOther ? rest : own))
         }
     }
 

@@ -38,7 +38,7 @@ extension Exposition {
         family(
             "location_update_delay_seconds", .histogram,
             "Time from capture of a location to receipt by the backend.")
-        histogram(engine.counters.delay)
+        histogram(engine.counters.delay, exemplars: engine.delayExemplars)
         family("status_transitions", .counter, "Status changes of responders, whoever saw them.")
         for from in Status.allCases {
             for to in Status.allCases where to != from {
@@ -101,11 +101,12 @@ extension Exposition {
         family(
             "rollcall_responders", .gauge,
             "Responders expected to report, by region and status.")
-        for (name, _, counts) in regions.rows {
-            for status in Status.allCases {
-                sample(
-                    ["region": .bytes(name), "status": .word(status.word)],
-                    Quantity(counts[Int(status.rawValue)]))
+        let stencils = Status.allCases.map { status in
+            (stencil("region", before: ["status": .word(status.word)]), Int(status.rawValue))
+        }
+        for row in regions.rows {
+            for (stencil, index) in stencils {
+                sample(stencil, row.text, Quantity(row.counts[index]))
             }
         }
         family(

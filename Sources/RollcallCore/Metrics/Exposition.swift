@@ -7,8 +7,9 @@
 ///
 /// A family is named as OpenMetrics does, without `_total` and `_info`; samples belong to the
 /// family that was begun last, so families cannot interleave. Its unit stands in its name and is
-/// read from there. Timestamps, exemplars and `_created` are left out: Prometheus stamps samples
-/// itself, and `_created` would be one more series for each. Source: OpenMetrics 1.0.
+/// read from there. Timestamps and `_created` are left out: Prometheus stamps samples itself, and
+/// `_created` would be one more series for each. Exemplars are in OpenMetrics alone: text 0.0.4 has none.
+/// Source: OpenMetrics 1.0.
 package struct Exposition: Sendable {
     /// The languages that scrapers understand.
     package enum Format: CaseIterable, Sendable {
@@ -167,23 +168,73 @@ package struct Exposition: Sendable {
         raw("\n")
     }
 
+    /// The labels of many samples, of which one has another value in each: what is written before and
+    /// behind that value.
+    package struct Stencil: Sendable {
+        fileprivate let before: [UInt8]
+        fileprivate let after: [UInt8]
+    }
+
+    /// Returns the stencil of samples of the family that was begun last: one piece where a sample is a
+    /// dozen, for what there is once for each region.
+    package mutating func stencil(
+        _ varying: StaticString, behind before: Labels = [:], before after: Labels = [:]
+    ) -> Stencil {
+        let start = bytes.count
+        raw(name)
+        raw(suffix)
+        raw("{")
+        write(before)
+        if !before.isEmpty { raw(",") }
+        raw(varying)
+        raw("=\"")
+        let middle = bytes.count
+        raw(after.isEmpty ? "\"" : "\",")
+        write(after)
+        raw("} ")
+        defer { bytes.removeLast(bytes.count - start) }
+        return Stencil(before: Array(bytes[start..<middle]), after: Array(bytes[middle...]))
+    }
+
+    /// One sample of a stencil, with what `escaped` made of the label's value.
+    package mutating func sample(_ stencil: Stencil, _ escaped: [UInt8], _ value: Quantity) {
+        bytes += stencil.before
+        bytes += escaped
+        bytes += stencil.after
+        value.append(to: &bytes)
+        raw("\n")
+    }
+
+    /// Returns the value of a label as it is written.
+    package static func escaped(_ value: [UInt8]) -> [UInt8] {
+        var page = Exposition(format: .text, capacity: value.count)
+        for byte in value { page.escape(byte, quotes: true) }
+        return page.bytes
+    }
+
     /// The one series of a histogram family without labels.
-    package mutating func histogram(_ histogram: Histogram, decimals: Int = 3) {
-        self.histogram([:], histogram, decimals: decimals)
+    package mutating func histogram(
+        _ histogram: Histogram, decimals: Int = 3, exemplars: Exemplars? = nil
+    ) {
+        self.histogram([:], histogram, decimals: decimals, exemplars: exemplars)
     }
 
     /// One series of a histogram family. Its numbers have so many `decimals`: 3 if they are
     /// thousandths of the unit.
     package mutating func histogram(
-        _ labels: Labels, _ histogram: Histogram, decimals: Int = 3
+        _ labels: Labels, _ histogram: Histogram, decimals: Int = 3, exemplars: Exemplars? = nil
     ) {
         var total = 0
-        for (index, bound) in histogram.bounds.enumerated() {
-            total += histogram.counts[index]
-            bucket(labels, Quantity(bound, decimals: decimals), total)
+        for (index, count) in histogram.counts.enumerated() {
+            total += count
+            let isLast = index == histogram.bounds.count
+            bucket(
+                labels, isLast ? nil : Quantity(histogram.bounds[index], decimals: decimals), total)
+            if format == .openMetrics, let exemplar = exemplars?.newest[index] {
+                bytes.removeLast()
+                append(exemplar, decimals)
+            }
         }
-        total += histogram.counts[histogram.bounds.count]
-        bucket(labels, nil, total)
         summary(labels, "_count", Quantity(total))
         summary(labels, "_sum", Quantity(histogram.sum, decimals: decimals))
     }
@@ -225,6 +276,17 @@ package struct Exposition: Sendable {
         if let bound { bound.appendCanonical(to: &bytes) } else { raw("+Inf") }
         raw("\"} ")
         JSONWriter.integer(Int64(count), to: &bytes)
+        raw("\n")
+    }
+
+    /// "An Exemplar … MUST consist of a LabelSet and a value", of 128 characters at most.
+    private mutating func append(_ exemplar: Exemplar, _ decimals: Int) {
+        raw(" # {")
+        write(["turn": .number(Int(exemplar.turn))])
+        raw("} ")
+        Quantity(exemplar.value, decimals: decimals).append(to: &bytes)
+        raw(" ")
+        Quantity(exemplar.at).append(to: &bytes)
         raw("\n")
     }
 
@@ -273,65 +335,4 @@ package struct Exposition: Sendable {
     }
 
     private mutating func raw(_ text: StaticString) { JSONWriter.raw(text, to: &bytes) }
-}
-
-/// An exact decimal number: so many units of the last decimal place.
-///
-/// The core counts in whole milliseconds and the like; no binary fraction comes between them and
-/// the page.
-package struct Quantity: Equatable, Sendable, ExpressibleByIntegerLiteral {
-    /// The number times ten to the power of `decimals`.
-    package var units: Int64
-    /// Decimal places in `units`, 0 to 18.
-    package var decimals: Int
-
-    /// `units` of the last of so many decimal places.
-    package init(_ units: Int64, decimals: Int = 0) {
-        self.units = units
-        self.decimals = decimals
-    }
-
-    /// A whole number.
-    package init(_ count: Int) { self.init(Int64(count)) }
-
-    /// A whole number, as written.
-    package init(integerLiteral value: Int64) { self.init(value) }
-
-    /// 1 for true, 0 for false.
-    package init(_ holds: Bool) { self.init(holds ? 1 : 0) }
-
-    /// A span, in seconds.
-    package init(_ span: Milliseconds) { self.init(span.count, decimals: 3) }
-
-    /// A wall time, in seconds since 1970.
-    package init(_ time: Timestamp) { self.init(time.milliseconds, decimals: 3) }
-
-    /// Appends the shortest decimal notation: `40`, `61.5`, `-0.001`.
-    package func append(to output: inout [UInt8]) {
-        _ = appendDigits(to: &output)
-    }
-
-    /// Appends the notation of `le`: always with a point, `15.0`, as OpenMetrics' canonical numbers
-    /// and what Prometheus makes of others. It is canonical below a million, where ours end.
-    package func appendCanonical(to output: inout [UInt8]) {
-        if !appendDigits(to: &output) { JSONWriter.raw(".0", to: &output) }
-    }
-
-    /// Returns whether there was a fraction.
-    private func appendDigits(to output: inout [UInt8]) -> Bool {
-        var scale: Int64 = 1
-        for _ in 0..<decimals { scale *= 10 }
-        let whole = units / scale
-        if units < 0 && whole == 0 { output.append(UInt8(ascii: "-")) }
-        JSONWriter.integer(whole, to: &output)
-        var rest = (units % scale).magnitude
-        guard rest > 0 else { return false }
-        output.append(UInt8(ascii: "."))
-        while rest > 0 {
-            scale /= 10
-            output.append(UInt8(ascii: "0") + UInt8(rest / scale.magnitude))
-            rest %= scale.magnitude
-        }
-        return true
-    }
 }

@@ -74,18 +74,19 @@ extension Exposition {
             "Watched time of expected responders out of contact, or covered by no location.")
         for kind in DarkKind.allCases {
             var rest = Platform.allCases.map { engine.dark(kind, region: nil, $0) }
+            let stencils = Platform.allCases.map { platform in
+                stencil(
+                    "region", behind: ["kind": .word(kind.word)],
+                    before: ["platform": .word(platform.word)])
+            }
             for (place, row) in regions.rows.enumerated() {
                 let isOther = regions.hasOther && place == regions.rows.count - 1
-                for platform in Platform.allCases {
+                for (platform, stencil) in zip(Platform.allCases, stencils) {
                     let index = Int(platform.rawValue)
                     let own = row.number.map { engine.dark(kind, region: $0, platform) } ?? 0
                     let value = isOther ? rest[index] : own
                     rest[index] = max(0, rest[index] - value)
-                    sample(
-                        [
-                            "kind": .word(kind.word), "region": .bytes(row.name),
-                            "platform": .word(platform.word),
-                        ], Quantity(Milliseconds(value)))
+                    sample(stencil, row.text, Quantity(Milliseconds(value)))
                 }
             }
         }

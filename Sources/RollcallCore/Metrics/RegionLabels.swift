@@ -4,9 +4,9 @@
 /// region number, so that a region keeps its label whatever comes later. What remains is summed as
 /// `other`; so is a region that is itself called that, since two series cannot have one label set.
 struct RegionLabels {
-    /// Names and their people by status, in the order of region numbers, `other` last. A region
-    /// where nobody ever was has no number, nor has the sum of all others.
-    private(set) var rows: [(name: [UInt8], number: UInt32?, counts: [Int])] = []
+    /// Names as labels have them and their people by status, in the order of region numbers, `other`
+    /// last. A region where nobody ever was has no number, nor has the sum of all others.
+    private(set) var rows: [(text: [UInt8], number: UInt32?, counts: [Int])] = []
     /// True if the last row is the sum of those without a label.
     private(set) var hasOther = false
     /// Regions that have no label of their own.
@@ -43,9 +43,9 @@ struct RegionLabels {
         for number in numbers.sorted() {
             let counts = engine.aggregates.counts(in: number)
             for index in rest.indices { rest[index] -= counts[index] }
-            rows.append((table[number], number, counts))
+            rows.append((Exposition.escaped(table[number]), number, counts))
         }
-        for name in unseen { rows.append((name, nil, [0, 0, 0, 0])) }
+        for name in unseen { rows.append((Exposition.escaped(name), nil, [0, 0, 0, 0])) }
         foldedCount = table.count - numbers.count - (other == nil ? 0 : 1)
         let isOtherNamed = other != nil || engine.policy.coverageRegions.contains(Self.other)
         hasOther = foldedCount > 0 || isOtherNamed

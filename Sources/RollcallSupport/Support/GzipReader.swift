@@ -1,5 +1,3 @@
-import Glibc
-
 /// The reason why compressed bytes are not taken.
 package enum GzipFault: Error, Equatable {
     /// They are no gzip, do not hold what their checksum says, or something else follows.
@@ -17,25 +15,6 @@ package enum GzipFault: Error, Equatable {
 /// `@unchecked Sendable` is true because nothing changes once it is loaded, and zlib's functions may
 /// be called from any thread on streams of their own. Source: zlib.h.
 package final class GzipReader: @unchecked Sendable {
-    /// `z_stream`: its fields in their order, which C lays out as Swift does. zlib compares its size
-    /// with its own.
-    private struct Stream {
-        var nextIn: UnsafePointer<UInt8>?
-        var availableIn: CUnsignedInt = 0
-        var totalIn: CUnsignedLong = 0
-        var nextOut: UnsafeMutablePointer<UInt8>?
-        var availableOut: CUnsignedInt = 0
-        var totalOut: CUnsignedLong = 0
-        var message: UnsafePointer<CChar>?
-        var state: OpaquePointer?
-        var allocate: OpaquePointer?
-        var free: OpaquePointer?
-        var context: OpaquePointer?
-        var dataType: CInt = 0
-        var check: CUnsignedLong = 0
-        var reserved: CUnsignedLong = 0
-    }
-
     private typealias Begin =
         @convention(c) (UnsafeMutableRawPointer?, CInt, UnsafePointer<CChar>?, CInt) -> CInt
     private typealias Step = @convention(c) (UnsafeMutableRawPointer?, CInt) -> CInt
@@ -43,10 +22,6 @@ package final class GzipReader: @unchecked Sendable {
 
     /// Members of one file at most: each may hold nothing, and costs some time all the same.
     static let membersMax = 16_384
-    /// `MAX_WBITS` and 16: gzip alone, and no zlib or raw stream.
-    private static let windowBits: CInt = 15 + 16
-    /// Of the version zlib compares the first figure.
-    private static let version = "1"
     private static let ended: CInt = 1
     private static let bufferError: CInt = -5
 
@@ -59,14 +34,14 @@ package final class GzipReader: @unchecked Sendable {
     private let end: Other
 
     private init?() {
-        guard let handle = dlopen(ZlibLibrary.name, RTLD_NOW),
-            let begin = dlsym(handle, "inflateInit2_"), let step = dlsym(handle, "inflate"),
-            let reset = dlsym(handle, "inflateReset"), let end = dlsym(handle, "inflateEnd")
+        guard
+            let found = ZlibLibrary.functions(
+                "inflateInit2_", "inflate", "inflateReset", "inflateEnd")
         else { return nil }
-        self.begin = unsafeBitCast(begin, to: Begin.self)
-        self.step = unsafeBitCast(step, to: Step.self)
-        self.reset = unsafeBitCast(reset, to: Other.self)
-        self.end = unsafeBitCast(end, to: Other.self)
+        begin = unsafeBitCast(found[0], to: Begin.self)
+        step = unsafeBitCast(found[1], to: Step.self)
+        reset = unsafeBitCast(found[2], to: Other.self)
+        end = unsafeBitCast(found[3], to: Other.self)
     }
 
     /// Returns what was compressed: "a gzip file consists of a series of \"members\"", of which all are
@@ -77,9 +52,10 @@ package final class GzipReader: @unchecked Sendable {
     /// less than comes.
     /// - Throws: `GzipFault` if it is not whole, or larger.
     package func expanded(_ bytes: [UInt8], bytesMax: Int) throws(GzipFault) -> [UInt8] {
-        var stream = Stream()
-        let size = CInt(MemoryLayout<Stream>.size)
-        guard begin(&stream, Self.windowBits, Self.version, size) == 0 else { throw .unavailable }
+        var stream = ZlibStream()
+        guard
+            begin(&stream, ZlibStream.gzipBits, ZlibStream.version, ZlibStream.bytes) == 0
+        else { throw .unavailable }
         defer { _ = end(&stream) }
         var output: [UInt8] = []
         output.reserveCapacity(min(Self.saidSize(bytes), bytesMax) + 1)
@@ -96,7 +72,7 @@ package final class GzipReader: @unchecked Sendable {
     }
 
     private func expand(
-        _ stream: inout Stream, through piece: UnsafeMutableBufferPointer<UInt8>,
+        _ stream: inout ZlibStream, through piece: UnsafeMutableBufferPointer<UInt8>,
         to output: inout [UInt8], _ bytesMax: Int
     ) -> GzipFault? {
         var members = 0

@@ -18,8 +18,7 @@ package final class ZlibLibrary: @unchecked Sendable {
 
     /// `Z_BEST_SPEED`: who sends a turn is waited for.
     private static let level: CInt = 1
-    /// The file of the library.
-    static let name = "libz.so.1"
+    private static let file = "libz.so.1"
 
     /// The one of this process; nil if there is none. Never unloaded.
     package static let shared = ZlibLibrary()
@@ -29,12 +28,20 @@ package final class ZlibLibrary: @unchecked Sendable {
     private let bound: Bound
 
     private init?() {
-        guard let handle = dlopen(Self.name, RTLD_NOW), let compress = dlsym(handle, "compress2"),
-            let uncompress = dlsym(handle, "uncompress"), let bound = dlsym(handle, "compressBound")
-        else { return nil }
-        self.compress = unsafeBitCast(compress, to: Compress.self)
-        self.uncompress = unsafeBitCast(uncompress, to: Uncompress.self)
-        self.bound = unsafeBitCast(bound, to: Bound.self)
+        guard let found = Self.functions("compress2", "uncompress", "compressBound") else {
+            return nil
+        }
+        compress = unsafeBitCast(found[0], to: Compress.self)
+        uncompress = unsafeBitCast(found[1], to: Uncompress.self)
+        bound = unsafeBitCast(found[2], to: Bound.self)
+    }
+
+    /// Returns the library's functions of these names, in their order; nil if there is no library, or it
+    /// lacks one.
+    static func functions(_ names: String...) -> [UnsafeMutableRawPointer]? {
+        guard let handle = dlopen(file, RTLD_NOW) else { return nil }
+        let found = names.compactMap { dlsym(handle, $0) }
+        return found.count == names.count ? found : nil
     }
 
     /// Returns the bytes compressed (RFC 1950); nil without memory.
