@@ -421,7 +421,7 @@ class ExemplarTests(MetricsTestCase):
             for sample in family.samples:
                 if sample.exemplar:
                     self.assertEqual(list(sample.exemplar.labels), ["turn"])
-                    self.assertLess(abs(sample.exemplar.timestamp - time.time()), 60)
+                    self.assertLess(abs(float(sample.exemplar.timestamp) - time.time()), 60)
                     self.assertLessEqual(sample.exemplar.value, float(sample.labels["le"]))
                     found.setdefault(family.name, []).append(
                         (sample.labels["le"], int(sample.exemplar.labels["turn"])))
@@ -440,9 +440,9 @@ class ExemplarTests(MetricsTestCase):
         lines = [json.loads(line) for line in export]
         batches = []
         for line in lines:
-            if line["event"] == "batch":
+            if line["kind"] == "batch":
                 batches.append(line)
-            if line["event"] == "turn":
+            if line["kind"] == "turn":
                 if line["body"]["number"] in turns:
                     self.assertEqual(len(batches), 1, line)
                 batches = []
