@@ -34,14 +34,14 @@ final class ScrapeCache: Sendable {
     private struct State: Sendable {
         var waiting: [UInt64: Waiting] = [:]
         var copies: [Exposition.Format: Copy] = [:]
-        /// When the state writer was asked for a page that it has not begun.
+        /// The instants at which pages were asked for that are on their way, one of each format.
         var asked: [Exposition.Format: ContinuousClock.Instant] = [:]
         var lastID: UInt64 = 0
         var lastScrape: ContinuousClock.Instant?
         var isClosed = false
 
-        /// Notes that a page is asked for; false if one is on its way that is not begun, and will be as
-        /// new. One that does not come is asked for again.
+        /// Notes that a page is asked for; false if one is on its way, behind which it is asked for if
+        /// somebody still waits. One that does not come is asked for again.
         mutating func ask(_ format: Exposition.Format, _ now: ContinuousClock.Instant) -> Bool {
             if let before = asked[format], now - before < renewEvery { return false }
             asked[format] = now
@@ -117,30 +117,32 @@ final class ScrapeCache: Sendable {
     private func ask(_ format: Exposition.Format) {
         writer.ask { [self] view in
             let writtenAt = ContinuousClock.now
-            let (lastID, room) = state.withLock { state in
-                state.asked[format] = nil
-                return (state.lastID, state.copies[format]?.page.count)
-            }
-            let draft = MetricsDraft(
+            let (lastID, room) = state.withLock { ($0.lastID, $0.copies[format]?.page.count) }
+            let part = StateMetrics(
                 engine: view.engine, store: view.store, format: format, room: room)
             compressor.take { [self] gzip in
-                let page = draft.page(
+                let page = part.page(
                     edge: edge, listener: listener(), member: writer.memberStats, process: .read())
                 answer(page, format, to: lastID, writtenAt, gzip)
             }
         }
     }
 
-    /// Answers those who asked before a page was begun.
+    /// Answers those who asked before a page was begun; those who came since wait for the next one. So no
+    /// more pages are written than are answered, however many scrape.
     private func answer(
         _ page: [UInt8], _ format: Exposition.Format, to lastID: UInt64,
         _ writtenAt: ContinuousClock.Instant, _ gzip: GzipWriter?
     ) {
-        let answered = state.withLock { state in
+        let (answered, isMore): ([Waiting], Bool) = state.withLock { state in
             state.copies[format] = Copy(page: page, writtenAt: writtenAt)
+            state.asked[format] = nil
             let ids = state.waiting.filter { $0.key <= lastID && $0.value.format == format }.keys
-            return ids.compactMap { state.waiting.removeValue(forKey: $0) }
+            let answered = ids.compactMap { state.waiting.removeValue(forKey: $0) }
+            let isMore = state.waiting.values.contains { $0.format == format }
+            return (answered, isMore && state.ask(format, .now))
         }
+        if isMore { ask(format) }
         Self.answer(answered, page, format, gzip)
     }
 

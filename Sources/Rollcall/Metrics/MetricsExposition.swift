@@ -86,7 +86,7 @@ package struct StoreStats: Equatable, Sendable {
 
 /// The part of the page of metrics that the state writer has to write: what the engine and the store
 /// say. The edges tell theirs on any thread, so that the state writer is not held up for it.
-package struct MetricsDraft: Sendable {
+package struct StateMetrics: Sendable {
     private let format: Exposition.Format
     private let bytes: [UInt8]
     private let receivers: [[UInt8]]
@@ -143,7 +143,7 @@ package enum MetricsExposition {
         listener: HTTPStats = HTTPStats(), member: MemberStats? = nil, process: ProcessStats?,
         format: Exposition.Format
     ) -> [UInt8] {
-        MetricsDraft(engine: engine, store: store, format: format)
+        StateMetrics(engine: engine, store: store, format: format)
             .page(edge: edge, listener: listener, member: member, process: process)
     }
 

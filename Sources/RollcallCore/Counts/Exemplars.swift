@@ -1,7 +1,7 @@
 /// One observation of a histogram, told beside the count of its bucket: by which turn it came, and of
 /// nobody. Source: V17.
 package struct Exemplar: Equatable, Sendable {
-    /// What was observed, in thousandths of the unit; not below zero.
+    /// The value that was observed, in thousandths of the unit; not below zero.
     package let value: Int64
     /// The number of the turn (J2).
     package let turn: Int64
