@@ -13,6 +13,7 @@ enum PackedStore {
         _ journal: Journal, rowsMax: Int = PackingWriter.rowsMax, segmentsMax: Int64 = .max
     ) throws -> Int {
         var writer = PackingWriter(rowsMin: 1, rowsMax: rowsMax)
+        writer.consider()
         var pieces = 0
         while writer.isBusy {
             let segments = try journal.connection.integer(

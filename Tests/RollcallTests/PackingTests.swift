@@ -110,6 +110,7 @@ import Testing
         let walks = try walks(story)
         let journal = story.store.journal
         var writer = PackingWriter(rowsMin: 1)
+        writer.consider()
         while writer.isBusy {
             try journal.begin()
             _ = try writer.write(to: journal, cutThrough: 0)
@@ -129,6 +130,7 @@ import Testing
         var failing = 0
         while true {
             var writer = PackingWriter(rowsMin: 1)
+            writer.consider()
             var pieces = 0
             while writer.isBusy, pieces < failing {
                 try journal.begin()
@@ -178,6 +180,7 @@ import Testing
         let story = try story()
         let journal = story.store.journal
         var writer = PackingWriter(rowsMin: 1)
+        writer.consider()
         // Until one segment is complete, and its rows are still in the table.
         while try journal.lastSegment() == nil {
             try journal.begin()
@@ -201,6 +204,7 @@ import Testing
         let journal = story.store.journal
         try journal.connection.run("UPDATE journal SET body = x'00' WHERE id = 5")
         var writer = PackingWriter(rowsMin: 1)
+        writer.consider()
         while writer.isBusy {
             try journal.begin()
             _ = try writer.write(to: journal, cutThrough: 0)

@@ -59,6 +59,7 @@ struct StoreChores {
         self.erasures = erasures
         self.retention = retention
         self.packing = packing
+        if checkpoints.last != nil { self.packing.consider() }
     }
 
     /// The turn of the newest complete checkpoint.

@@ -38,7 +38,7 @@ package struct PackingWriter {
 
     private let rowsMin: Int
     private let rowsMax: Int
-    private var stage = Stage.cleaning
+    private var stage = Stage.idle
     private var builder = SegmentBuilder()
     /// True once something cannot be packed: it is left as it is until the next start.
     private var hasGivenUp = false
@@ -75,7 +75,7 @@ package struct PackingWriter {
         stage = .idle
     }
 
-    /// Looks for what can be packed, after a checkpoint.
+    /// Looks for what can be packed: at the start of a store with a checkpoint, and after each.
     package mutating func consider() {
         if case .idle = stage { stage = .cleaning }
     }
