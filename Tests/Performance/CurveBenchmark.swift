@@ -266,7 +266,7 @@ struct CurveBenchmark {
         return median(spans) ?? 0
     }
 
-    /// The median of what a scrape by gzip takes, milliseconds, and its kB plain and by gzip.
+    /// The median of what a scrape by gzip takes (Q9), milliseconds, and its kB plain and by gzip.
     private func packedScrape(_ server: ServerProcess) throws(BenchmarkError) -> [Double] {
         let caller = try Caller(port: server.port)
         let plain = try caller.ask("GET", "/metrics").body.count

@@ -7,7 +7,7 @@ import RollcallTools
 
 /// What a batch takes on the disk and what its history costs to read, before it is packed and after:
 /// people with 12-byte ids who report once a minute, as phones do, some seconds early or late, with
-/// what a phone says about itself in each batch.
+/// what a phone says about itself in each batch (Q8).
 struct HistoryBenchmark {
     /// What was measured, of one way in which batches arrive.
     struct Result {
@@ -229,7 +229,7 @@ struct HistoryBenchmark {
 }
 
 extension HistoryBenchmark {
-    /// The promise: a batch once packed.
+    /// The promise: a batch once packed (Q8).
     private static let bytesMax = 25.0
 
     /// For people.

@@ -74,15 +74,7 @@ import Testing
         return (0..<checkpoint.sliceCount).map { checkpoint.slice($0) }
     }
 
-    private static func history(_ path: String) throws -> [UInt8] {
-        var export = try StoreExport(path: path)
-        var lines: [UInt8] = []
-        while true {
-            let chunk = try export.chunk()
-            if chunk.isEmpty { return lines }
-            lines += chunk
-        }
-    }
+    private static func history(_ path: String) throws -> [UInt8] { try PackedStore.export(path) }
 
     /// What the tables hold that an export does not carry.
     private static func rest(_ store: StateStore) throws -> String {
