@@ -199,6 +199,113 @@ import Testing
         try story.close()
     }
 
+    /// The ids of the blocks that can be read and have rows of somebody.
+    private func blocks(_ story: ExportStory, of responder: Int64) throws -> [Int64] {
+        let select = try Statement(
+            story.store.journal.connection, "\(select: .blocks) ORDER BY id")
+        defer { select.finalize() }
+        return try select.all { row in
+            let rows = PackedRows(block: Array(row.bytes(.body)))
+            return rows?.rows.contains { $0.responder == responder } == true ? row[.id] : 0
+        }.filter { $0 > 0 }
+    }
+
+    /// Writes pieces until `holds`.
+    private func write(
+        _ writer: inout PackingWriter, _ journal: Journal, until holds: () throws -> Bool
+    ) throws {
+        while writer.isBusy, try !holds() {
+            try journal.begin()
+            _ = try writer.write(to: journal, cutThrough: 0)
+            try journal.commit()
+        }
+    }
+
+    @Test func `J12: an erasure empties a damaged block, and goes on in older segments`() throws {
+        let story = try story()
+        let journal = story.store.journal
+        try PackedStore.pack(journal, rowsMax: 12)
+        let number = try #require(story.engine.roster.number(of: Array("r-3".utf8)))
+        let theirs = try blocks(story, of: Int64(number + 1))
+        #expect(theirs.count > 4)
+        // Every second of theirs loses a bit.
+        let damaged = theirs.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
+        for id in damaged {
+            try StoreSurgery.run(
+                directory.store,
+                "UPDATE blocks SET body = x'FF' || substr(body, 2) WHERE id = \(id)")
+        }
+        try story.erase("r-3", isRemoved: true)
+        #expect(try journal.erasures().allSatisfy { $0.nextRow == 0 })
+        #expect(try blocks(story, of: Int64(number + 1)) == [])
+        let empty = try journal.connection.integers("SELECT id FROM blocks WHERE body = x''")
+        #expect(empty == damaged)
+        #expect(state(try story.store.recover().engine) == state(story.engine))
+        try story.close()
+    }
+
+    @Test func `J12: a hole in the tables is not packed, and is said`() throws {
+        for (sql, reason) in [
+            ("DELETE FROM turns WHERE number = 9", "there is no turn 9"),
+            ("DELETE FROM journal WHERE id = 15", "there is no journal row 15"),
+        ] as [(SQL, String)] {
+            let other = TemporaryDirectory()
+            let story = try ExportStory(path: other.store)
+            try story.tell()
+            try story.store.journal.connection.run(sql)
+            var writer = PackingWriter(rowsMin: 1)
+            writer.consider()
+            try write(&writer, story.store.journal) { false }
+            #expect(writer.takeDamage() == reason)
+            #expect(try story.store.journal.lastSegment() == nil)
+            try story.close()
+        }
+    }
+
+    @Test func `J12: rows leave the tables only when their segment was read again`() throws {
+        let story = try story()
+        let journal = story.store.journal
+        let rows = try count(story, "SELECT count(*) FROM journal")
+        var writer = PackingWriter(rowsMin: 1)
+        writer.consider()
+        try write(&writer, journal) { try journal.lastSegment() != nil }
+        try journal.connection.run(
+            "UPDATE blocks SET body = x'FF' || substr(body, 2) WHERE id = 1")
+        let export = try PackedStore.export(directory.store)
+        try write(&writer, journal) { false }
+        #expect(writer.takeDamage() == "block 1 is not as it was written")
+        #expect(try count(story, "SELECT count(*) FROM journal") == rows)
+        // The tables have them all.
+        #expect(try PackedStore.export(directory.store) == export)
+        try story.close()
+    }
+
+    @Test func `J7, J12: what is being packed is known from the first piece on; a cut goes first`()
+        throws
+    {
+        let story = try story()
+        let journal = story.store.journal
+        var writer = PackingWriter(rowsMin: 1)
+        writer.consider()
+        try write(&writer, journal) { writer.isHolding }
+        #expect(writer.firstTurn == 1)
+        writer.abandon()
+        #expect(writer.firstTurn == nil && !writer.isBusy)
+        // Nor is begun what a cut takes.
+        writer.consider()
+        try journal.begin()
+        _ = try writer.write(to: journal, cutThrough: 5)
+        try journal.commit()
+        #expect(!writer.isBusy)
+        // Nor what a cut has begun to take.
+        try journal.connection.run("DELETE FROM journal WHERE id <= 3")
+        writer.consider()
+        try write(&writer, journal) { false }
+        #expect(writer.takeDamage() == nil)
+        #expect(try journal.lastSegment() == nil)
+        try story.close()
+    }
+
     @Test func `J12: a damaged row is not packed, and is served as before`() throws {
         let story = try story()
         let journal = story.store.journal

@@ -223,6 +223,19 @@ import Testing
         try store.journal.close()
     }
 
+    @Test func `J7, J12: damage in what is packed keeps nothing that is too old`() throws {
+        let (store, engine) = try store(days: 40)
+        try PackedStore.pack(store.journal)
+        try store.journal.connection.run("UPDATE blocks SET body = x'FF' || substr(body, 2)")
+        let pieces = try cut(store, age: 30, at: Self.began + 40 * Self.day)
+        #expect(pieces > 0)
+        let first = try store.journal.connection.integer("SELECT min(first_turn) FROM segments")
+        #expect(first == 41)
+        #expect(try store.journal.firstTurn()?.number == 41)
+        #expect(state(try store.recover().engine) == state(engine))
+        try store.journal.close()
+    }
+
     @Test func `J7, J12: of what is packed whole segments go for the size`() throws {
         let (store, engine) = try crowdedDay()
         // Of 40 turns each.

@@ -80,7 +80,8 @@ struct RetentionWriter {
             let midnight = (clock.wall.milliseconds - age.count) / Self.day * Self.day
             let old = kept.last { $0.createdMilliseconds < midnight }
             if let old, old.turn > first.number {
-                cut = try journal.turn(old.turn)
+                cut = try journal.turn(
+                    cutThrough: old.turn, at: Timestamp(milliseconds: old.createdMilliseconds))
                 return
             }
         }
@@ -90,12 +91,9 @@ struct RetentionWriter {
         }
         let turns = next.turn - first.number + 1
         let last = turns <= Self.turnsWhole ? next.turn : first.number + turns / 16 - 1
-        let found = try journal.turn(last)
-        // A segment goes whole.
-        cut =
-            if let found {
-                try journal.segmentEnd(of: found)
-            } else { try journal.turn(next.turn) }
+        let time = Timestamp(milliseconds: next.createdMilliseconds)
+        cut = try journal.turn(cutThrough: last, at: time)
+        if cut == nil { cut = try journal.turn(cutThrough: next.turn, at: time) }
         let left = clock.wall.milliseconds - (cut?.wallMilliseconds ?? 0)
         if left < Self.ageWarned.count {
             warn("storage.size leaves less than 7 days of history", first)

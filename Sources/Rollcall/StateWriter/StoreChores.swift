@@ -190,16 +190,11 @@ struct StoreChores {
         checkpoints.committed(
             rows: pending.rows.count, turn: pending.turn.number, engine(), clock,
             isWanted: erasures.wantsCheckpoint(after: checkpointed))
-        let wasCutting = retention.isBusy
+        if packing.isHolding, erasures.isBusy(checkpoint: checkpointed) { packing.abandon() }
         try retention.consider(
             journal, clock, age: age, hasCheckpointed: checkpointed > before)
         if checkpointed > before { packing.consider() }
-        if packing.isHolding,
-            erasures.isBusy(checkpoint: checkpointed)
-                || !wasCutting && packing.firstTurn ?? .max <= retention.lastTurnCut
-        {
-            packing.abandon()
-        }
+        if let turn = packing.firstTurn, turn <= retention.lastTurnCut { packing.abandon() }
         return checkpoints.isWriting && !wasWriting ? .now - began : .zero
     }
 

@@ -32,6 +32,8 @@ package struct PackingWriter {
         case reading(through: Int64)
         /// Blocks are written; `next` is the id of the next one, nil before the first.
         case writing(next: Int64?)
+        /// A segment is read again: after it, rows and turns have one place only.
+        case checking(Segment, SegmentSeen)
         /// Rows and turns that are packed are removed.
         case removing(Segment)
     }
@@ -40,6 +42,8 @@ package struct PackingWriter {
     private let rowsMax: Int
     private var stage = Stage.idle
     private var builder = SegmentBuilder()
+    /// The first turn that is being packed; 0 if none is.
+    private var begin: Int64 = 0
     /// True once something cannot be packed: it is left as it is until the next start.
     private var hasGivenUp = false
     /// The reason why, until somebody takes it.
@@ -61,12 +65,12 @@ package struct PackingWriter {
     package var isHolding: Bool {
         switch stage {
         case .reading, .writing: true
-        case .idle, .cleaning, .removing: false
+        case .idle, .cleaning, .checking, .removing: false
         }
     }
 
     /// The first turn that is being packed; nil if none is.
-    package var firstTurn: Int64? { builder.turns.first?.number }
+    package var firstTurn: Int64? { isHolding ? begin : nil }
 
     /// Gives up what is being packed, until the next checkpoint: a transaction failed, maybe for what
     /// it wrote, or the rows at hand change.
@@ -117,6 +121,10 @@ package struct PackingWriter {
             let isLeft = try journal.removePacked(through: segment, limit: Self.rowsAPiece)
             if !isLeft { stage = .cleaning }
             return Self.bytesARow * Int(Self.rowsAPiece)
+        case .checking(let segment, var seen):
+            let isWhole = try journal.check(segment, &seen, limit: Int(Self.blocksAPiece))
+            stage = isWhole ? .removing(segment) : .checking(segment, seen)
+            return 1
         }
     }
 
@@ -128,41 +136,45 @@ package struct PackingWriter {
             return Int(Self.blocksAPiece) * RowPacker.bytesOfPage
         }
         if try journal.hasPackedTwice(), let segment = try journal.lastSegment() {
-            stage = .removing(segment)
+            stage = .checking(segment, SegmentSeen())
             return 1
         }
         stage = try next(journal, cut).map { .reading(through: $0) } ?? .idle
         return 1
     }
 
-    /// The turn through which the next segment may go; nil if there is too little.
-    private func next(_ journal: Journal, _ cut: Int64) throws(StoreError) -> Int64? {
+    /// Returns the turn through which the next segment may go, and notes where it begins; nil if there
+    /// is too little.
+    private mutating func next(_ journal: Journal, _ cut: Int64) throws(StoreError) -> Int64? {
         let kept = try journal.checkpoints(beforeTurn: .max)
         guard kept.count >= 2, let first = try journal.unpackedTurns(from: .min, limit: 1).first,
             first.number > cut
         else { return nil }
+        // A cut that a stop interrupted took the rows first, and will go on.
+        if let row = try journal.firstUnpackedRow(), row > first.firstRow { return nil }
+        begin = first.number
         let last = kept[kept.count - 2].turn
         guard let end = kept.first(where: { $0.turn >= first.number })?.turn, end <= last else {
             return nil
         }
         // Before an older one nothing more comes.
         if end < last { return end }
-        guard let turn = try journal.turn(end) else { return nil }
-        let rows = turn.lastRow - first.firstRow + 1
-        let turns = turn.number - first.number + 1
-        return rows + turns >= Int64(rowsMin) ? end : nil
+        guard let turn = try journal.unpackedTurns(from: end, limit: 1).first else { return nil }
+        let rows = turn.lastRow &- first.firstRow &+ 1
+        let turns = turn.number &- first.number &+ 1
+        return rows >= Int64(rowsMin) || rows &+ turns >= Int64(rowsMin) ? end : nil
     }
 
     private mutating func read(through last: Int64, _ journal: Journal) throws(StoreError) {
         let isFull = builder.turns.count >= rowsMax || builder.rowsToCome >= rowsMax
         guard let turn = builder.turns.last, isFull || turn.number == last else {
-            let from = builder.turns.last.map { $0.number + 1 } ?? .min
-            let turns = try journal.unpackedTurns(from: from, limit: Self.rowsAPiece)
-            guard let first = turns.first, from == .min || first.number == from else {
-                throw .damaged("there is no turn \(from)")
-            }
-            for turn in turns where turn.number <= last && builder.rowsToCome < rowsMax {
+            var next = builder.turns.last.map { $0.number + 1 } ?? begin
+            let turns = try journal.unpackedTurns(from: next, limit: Self.rowsAPiece)
+            guard !turns.isEmpty else { throw .damaged("there is no turn \(next)") }
+            for turn in turns where next <= last && builder.rowsToCome < rowsMax {
+                guard turn.number == next else { throw .damaged("there is no turn \(next)") }
                 builder.append(turn)
+                next += 1
             }
             return
         }
@@ -171,10 +183,16 @@ package struct PackingWriter {
             stage = .writing(next: nil)
             return
         }
+        var next = row
         try journal.unpackedRows(from: row, through: turn.lastRow, limit: Self.rowsAPiece) {
-            builder.append($0)
+            found in
+            guard found.id == next else { return }
+            builder.append(found)
+            next += 1
         }
-        guard builder.nextRow != row else { throw .damaged("there is no journal row \(row)") }
+        guard next == min(row + Self.rowsAPiece, turn.lastRow + 1) else {
+            throw .damaged("there is no journal row \(next)")
+        }
     }
 
     private mutating func write(

@@ -72,14 +72,13 @@ extension Journal {
             return Self.rest(of: row)
         }
         erasure.regions = regions
-        // What is packed may stand in the table still.
+        // What is packed may stand in the table still, and is found there one by one.
         let previous = try removeTableRow(id, &erasure)
-        for row in packed.dropFirst() { _ = try removeTableRow(row.id, &erasure) }
-        erasure.rows += max(Int64(packed.count), previous == nil ? 0 : 1)
+        erasure.rows += max(Int64(packed?.rows.count ?? 0), previous == nil ? 0 : 1)
         // Behind what retention has cut there is nothing left to remove.
-        let next = packed.last?.previous ?? previous ?? 0
+        let next = previous ?? packed?.next ?? 0
         erasure.nextRow = next < erasure.nextRow ? next : 0
-        return packed.isEmpty ? 1 : Self.rowsABlock
+        return packed == nil ? 1 : Self.rowsABlock
     }
 
     /// Takes what a row of the table says out of it; returns the row before it, nil if the table does

@@ -8,8 +8,18 @@ extension Journal {
     /// Returns the oldest turn that is left, nil in a new store.
     /// - Throws: `StoreError` if it cannot be read.
     package func firstTurn() throws(StoreError) -> Turn? {
-        if let packed = try segments.turn(notBefore: .min) { return packed }
-        return try statements.firstTurn.first { Turn($0) }
+        guard let segment = try segments.segment(notBefore: .min) else {
+            return try statements.firstTurn.first { Turn($0) }
+        }
+        do throws(StoreError) {
+            return try segments.turn(notBefore: segment.firstTurn)
+        } catch .damaged {
+            // It was, and is to be cut like any other; when it was is about when its checkpoint was made.
+            let kept = try checkpoints(beforeTurn: .max).first?.createdMilliseconds ?? 0
+            return Turn(
+                number: segment.firstTurn, nowMilliseconds: kept, wallMilliseconds: kept,
+                firstRow: segment.firstRow, lastRow: segment.lastRow, engineVersion: 0)
+        }
     }
 
     /// Reads what a restart has to fold again (J3): in order, all rows of each turn, then the turn.

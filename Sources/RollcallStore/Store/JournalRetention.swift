@@ -4,6 +4,8 @@ import RollcallCore
 extension Journal {
     /// About so many rows are removed while a block is.
     static let rowsABlock = 16
+    /// Segments that are given up at once.
+    private static let segmentsAPiece: Int64 = 64
 
     /// Returns the bytes of the file that hold something; what was removed is used again before it
     /// grows.
@@ -21,19 +23,29 @@ extension Journal {
         return packed?.number == number ? packed : nil
     }
 
-    /// Returns the last turn of the segment that has a turn, which is cut whole; that turn if none
-    /// has it.
-    /// - Throws: `StoreError` if it cannot be read.
-    package func segmentEnd(of turn: Turn) throws(StoreError) -> Turn {
-        let segment = try segments.segment(notBefore: turn.number)
-        guard let segment, segment.firstTurn <= turn.number else { return turn }
-        return try segments.turn(notBefore: segment.lastTurn) ?? turn
+    /// Returns the turn through which is cut what ends with turn `number`: of what is packed, the end
+    /// of its segment, which goes whole. Nil if it is cut. If the segment cannot say when that was, it
+    /// was at `time`: damage must not keep what is too old.
+    /// - Throws: `StoreError` if the store cannot be read.
+    package func turn(
+        cutThrough number: Int64, at time: Timestamp
+    ) throws(StoreError) -> Turn? {
+        guard let segment = try segments.segment(notBefore: number), segment.firstTurn <= number
+        else { return try turn(number) }
+        do throws(StoreError) {
+            return try segments.turn(notBefore: segment.lastTurn)
+        } catch .damaged {
+            return Turn(
+                number: segment.lastTurn, nowMilliseconds: time.milliseconds,
+                wallMilliseconds: time.milliseconds, firstRow: segment.firstRow,
+                lastRow: segment.lastRow, engineVersion: 0)
+        }
     }
 
     /// Removes at most `limit` rows, decisions and turns up to `turn`; true if some are left.
     /// - Throws: `StoreError` if the store cannot be written.
     package func cut(through turn: Turn, limit: Int64) throws(StoreError) -> Bool {
-        try dropSegments(through: turn.number)
+        try dropSegments(through: turn.number, limit: Self.segmentsAPiece)
         if try pruneSegments(blocksMax: max(1, limit / Int64(Self.rowsABlock))) { return true }
         for (delete, bound) in [
             (statements.deleteRows, turn.lastRow), (statements.deleteDecisions, turn.number),

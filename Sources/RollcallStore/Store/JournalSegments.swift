@@ -30,6 +30,13 @@ extension Journal {
         }
     }
 
+    /// Returns the id of the first row that stands in the table; nil without any.
+    /// - Throws: `StoreError` if it cannot be read.
+    package func firstUnpackedRow() throws(StoreError) -> Int64? {
+        let row = try statements.firstRow.one()
+        return row > 0 ? row : nil
+    }
+
     /// Returns the last complete segment; nil without any.
     /// - Throws: `StoreError` if it cannot be read.
     package func lastSegment() throws(StoreError) -> Segment? { try segments.lastSegment() }
@@ -73,6 +80,34 @@ extension Journal {
                 .firstTurn: first.number, .lastTurn: last.number, .lastRow: last.lastRow,
                 .state: Code(Segment.State.complete), .body: built.directory.storedBytes,
             ])
+        guard connection.changes == 1 else {
+            throw .damaged("the segment of turn \(first.number) is gone")
+        }
+    }
+
+    /// Reads blocks of a complete segment again, at most `limit`, and counts them and what they hold in
+    /// `seen`; true once it was all of it.
+    /// - Throws: `StoreError.damaged` if one is not as it was written, or there is too little; another
+    ///   if they cannot be read.
+    package func check(
+        _ segment: Segment, _ seen: inout SegmentSeen, limit: Int
+    ) throws(StoreError) -> Bool {
+        let rowBlocks = segment.directory.rows.count
+        let end = rowBlocks + segment.directory.turns.count
+        for place in seen.blocks..<min(end, seen.blocks + limit) {
+            let id = segment.block + Int64(place)
+            if place < rowBlocks {
+                seen.rows += try segments.rows(ofBlock: id)?.rows.count ?? 0
+            } else {
+                seen.turns += try segments.turns(ofBlock: id)?.count ?? 0
+            }
+            seen.blocks += 1
+        }
+        guard seen.blocks == end else { return false }
+        guard Int64(seen.rows) == segment.lastRow &- segment.firstRow &+ 1,
+            Int64(seen.turns) == segment.lastTurn &- segment.firstTurn &+ 1
+        else { throw .damaged("the segment of turn \(segment.firstTurn) lacks rows or turns") }
+        return true
     }
 
     /// Removes at most `limit` rows, and then turns, that stand in a segment too; true if some are
@@ -121,31 +156,66 @@ extension Journal {
             }
             guard let found else { return }
             isLeft = true
-            try statements.deleteBlocks.run([.block: found.block, .limit: blocksMax])
+            try statements.deleteBlocks.run([
+                .block: found.block, .firstTurn: found.turn, .limit: blocksMax,
+            ])
             guard connection.changes < blocksMax else { return }
             try statements.deleteSegment.run([.firstTurn: found.turn])
         }
         return isLeft
     }
 
-    /// Gives up the segments that end with a turn or before it.
+    /// Gives up at most `limit` segments that end with a turn or before it.
     /// - Throws: `StoreError` if the store cannot be read or written.
-    func dropSegments(through turn: Int64) throws(StoreError) {
+    func dropSegments(through turn: Int64, limit: Int64) throws(StoreError) {
         try writing { () throws(StoreError) in
-            try drop(statements.segmentsThrough, [.lastTurn: turn])
+            try drop(statements.segmentsThrough, [.lastTurn: turn, .limit: limit])
         }
     }
 
     // MARK: - Erasing
 
     /// Takes what a person's rows say out of the block that has row `id`, if one has it: each becomes
-    /// what `rest` makes of it. Returns the rows that it took, the newest first.
+    /// what `rest` makes of it. Returns the rows that it took, the newest first, and the row to go on
+    /// with, which is theirs and older, 0 without one.
+    ///
+    /// A damaged block may hold what is to go, and nobody can read it: it is emptied, and stays damaged.
+    /// The walk has its end there, so the person's next block is sought in the segments before it.
     /// - Throws: `StoreError` if the store cannot be read or written.
     func removePackedRows(
         withRow id: Int64, of responder: Int64, rest: (JournalRow) -> (kind: UInt8, body: [UInt8])
+    ) throws(StoreError) -> (rows: [PackedRows.Row], next: Int64)? {
+        guard var segment = try segments.segment(ofRow: id) else { return nil }
+        var isDamaged = false
+        while true {
+            var taken: [PackedRows.Row] = []
+            for place in segment.directory.blocks(of: responder)?.reversed() ?? [] {
+                let block = segment.block + Int64(place)
+                do throws(StoreError) {
+                    taken += try remove(responder, fromBlock: block, rest)
+                } catch .damaged {
+                    try run(statements.blankBlock, [.id: block])
+                    isDamaged = true
+                }
+            }
+            if let last = taken.last, !isDamaged || last.previous < segment.firstRow {
+                return (taken, last.previous)
+            }
+            guard isDamaged else { return nil }
+            guard let before = try segments.segment(before: segment.firstTurn) else {
+                return (taken, 0)
+            }
+            segment = before
+        }
+    }
+
+    private func remove(
+        _ responder: Int64, fromBlock block: Int64,
+        _ rest: (JournalRow) -> (kind: UInt8, body: [UInt8])
     ) throws(StoreError) -> [PackedRows.Row] {
-        guard let (block, rows) = try segments.block(withRow: id, of: responder) else { return [] }
-        let theirs = rows.rows.filter { $0.responder == responder && $0.id <= id }
+        guard let rows = try segments.rows(ofBlock: block) else { return [] }
+        let theirs = rows.rows.filter { $0.responder == responder }
+        guard !theirs.isEmpty else { return [] }
         var without = rows
         without.replace(rowsOf: responder) { row in rows.with(row, rest) }
         guard let body = RowPacker.block(of: without) else {

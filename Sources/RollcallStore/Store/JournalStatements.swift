@@ -50,7 +50,7 @@ final class JournalStatements {
     /// Further statements of segments: what goes with old ones.
     let dropSegment, obsoleteSegment, deleteSegment: Statement
     /// The blocks of segments.
-    let lastBlock, insertBlock, replaceBlock, deleteBlocks: Statement
+    let lastBlock, insertBlock, replaceBlock, blankBlock, deleteBlocks: Statement
     /// The statements that read what is not packed.
     let turnsFrom, rowsFrom, firstRow: Statement
 
@@ -267,29 +267,41 @@ final class JournalStatements {
             """)
         unfinishedSegments = try prepare(
             """
-            \(select: .segments, .firstTurn) WHERE state = \(Segment.State.writing)
+            \(select: .segments, .firstTurn) INDEXED BY segments_left
+            WHERE state <> 1 AND state = \(Segment.State.writing)
             """)
         segmentsThrough = try prepare(
             """
             \(select: .segments, .firstTurn)
-            WHERE state = \(Segment.State.complete) AND last_turn <= :last_turn
+            WHERE first_turn <= :last_turn AND last_turn <= :last_turn
+                AND state = \(Segment.State.complete)
+            ORDER BY first_turn LIMIT :limit
             """)
         dropSegment = try prepare(
             "UPDATE segments \(set: .segments, .state) WHERE first_turn = :first_turn")
         obsoleteSegment = try prepare(
             """
-            \(select: .segments, .firstTurn, .block) WHERE state = \(Segment.State.obsolete)
-            ORDER BY first_turn LIMIT 1
+            \(select: .segments, .firstTurn, .block) INDEXED BY segments_left
+            WHERE state <> 1 AND state = \(Segment.State.obsolete) ORDER BY first_turn LIMIT 1
             """)
         deleteSegment = try prepare("DELETE FROM segments WHERE first_turn = :first_turn")
-        lastBlock = try prepare("SELECT max(id) FROM blocks")
+        // Of a segment whose blocks are gone, and itself not yet, the place stays taken.
+        lastBlock = try prepare(
+            """
+            SELECT max(
+                ifnull((SELECT max(id) FROM blocks), 0),
+                ifnull((SELECT block FROM segments ORDER BY first_turn DESC LIMIT 1), 0))
+            """)
         insertBlock = try prepare("INSERT \(into: .blocks)")
         replaceBlock = try prepare("UPDATE blocks \(set: .blocks, .body) WHERE id = :id")
+        // Without a checksum no block is whole.
+        blankBlock = try prepare("UPDATE blocks SET body = x'', checksum = NULL WHERE id = :id")
         // Its blocks stand behind each other, and end where the next segment's begin.
         deleteBlocks = try prepare(
             """
             DELETE FROM blocks WHERE id >= :block AND id < ifnull(
-                (SELECT min(block) FROM segments WHERE block > :block), 9223372036854775807)
+                (SELECT block FROM segments WHERE first_turn > :first_turn ORDER BY first_turn LIMIT 1),
+                9223372036854775807)
             ORDER BY id LIMIT :limit
             """)
         turnsFrom = try prepare(

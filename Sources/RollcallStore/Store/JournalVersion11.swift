@@ -19,6 +19,8 @@ extension JournalSchema {
             checksum INTEGER)
         """,
         "CREATE INDEX segment_rows ON segments(first_row)",
+        // Nearly all are complete.
+        "CREATE INDEX segments_left ON segments(first_turn) WHERE state <> 1",
         // Of a size that fills a page: `PackedRows`, then `PackedTurns`.
         "CREATE TABLE blocks(id INTEGER PRIMARY KEY, body BLOB NOT NULL, checksum INTEGER)",
     ]

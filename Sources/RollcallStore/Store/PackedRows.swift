@@ -144,7 +144,8 @@ extension PackedRows {
         }
         let begin = bytes.count
         if flags & Flag.sameBody != 0 {
-            bytes.append(contentsOf: bytes[before.body])
+            // A part of itself that is appended to it would be copied with all of it.
+            for place in before.body { bytes.append(bytes[place]) }
         } else if flags & Flag.packed != 0 {
             guard packing.read(block, &at, end, to: &bytes) else { return false }
         } else {

@@ -47,6 +47,12 @@ struct SegmentDirectory: Equatable, Sendable {
     /// The number of the block that holds a row if any does; nil if none can.
     func block(of place: Place) -> Int? { Self.last(rows) { $0 <= place } }
 
+    /// The numbers of the blocks that may hold rows of a key.
+    func blocks(of key: Int64) -> ClosedRange<Int>? {
+        guard let last = block(of: Place(key: key, id: .max)) else { return nil }
+        return (block(of: Place(key: key, id: .min)) ?? 0)...last
+    }
+
     /// The number of the block of turns that holds one if any does; nil if none can.
     func block(ofTurn number: Int64) -> Int? { Self.last(turns) { $0.number <= number } }
 
@@ -108,6 +114,16 @@ struct SegmentDirectory: Equatable, Sendable {
         }
         if !isWhole { return nil }
     }
+}
+
+/// The part of a segment that was read again: its blocks, and what they hold.
+package struct SegmentSeen {
+    var blocks = 0
+    var rows = 0
+    var turns = 0
+
+    /// Nothing was read yet.
+    package init() {}
 }
 
 /// A block as the table holds it.

@@ -2,6 +2,9 @@ import RollcallCore
 
 /// Makes a segment of turns and their rows, which are given in order.
 package struct SegmentBuilder {
+    /// Bodies of one block, with those of a row more: many may be the same.
+    private static let bytesMax = 256 << 10
+
     package private(set) var turns: [Turn] = []
     private var rows = PackedRows()
     /// The places of the rows in the order of the blocks; empty before `sort()`.
@@ -21,7 +24,7 @@ package struct SegmentBuilder {
     /// Rows that its turns have.
     package var rowsToCome: Int {
         guard let first = turns.first, let last = turns.last else { return 0 }
-        return Int(clamping: last.lastRow - first.firstRow + 1)
+        return Int(clamping: last.lastRow &- first.firstRow &+ 1)
     }
 
     /// The id of the row that comes next; nil once all are there.
@@ -67,7 +70,7 @@ package struct SegmentBuilder {
         var packer = RowPacker()
         var given = PackedRows()
         var next = rowsTaken
-        while next < order.count {
+        while next < order.count, given.bytes.count < Self.bytesMax {
             let row = rows.rows[order[next]]
             guard packer.append(row, Array(rows.bytes[row.body]), packs: packs) else { break }
             rows.with(row) { given.append($0, key: row.key) }

@@ -62,6 +62,12 @@ package final class SegmentReader {
         return try segment(afterTurn, [.number: number])
     }
 
+    /// Returns the segment before the turn of a number; nil if none is.
+    /// - Throws: `StoreError` if it cannot be read.
+    func segment(before number: Int64) throws(StoreError) -> Segment? {
+        try segment(ofTurn, [.number: number - 1])
+    }
+
     /// Returns the newest segment; nil without any.
     /// - Throws: `StoreError` if it cannot be read.
     package func lastSegment() throws(StoreError) -> Segment? {
@@ -106,7 +112,9 @@ package final class SegmentReader {
         return rows
     }
 
-    private func turns(ofBlock id: Int64) throws(StoreError) -> [Turn]? {
+    /// Returns the turns of a block of turns; nil if retention took it meanwhile.
+    /// - Throws: `StoreError.damaged` if it is not as it was written, another if it cannot be read.
+    func turns(ofBlock id: Int64) throws(StoreError) -> [Turn]? {
         guard let body = try bytes(ofBlock: id) else { return nil }
         guard let turns = PackedTurns.turns(of: body) else {
             throw .damaged("block \(id) makes no sense")
