@@ -212,9 +212,9 @@ import Testing
 
     /// Writes pieces until `holds`.
     private func write(
-        _ writer: inout PackingWriter, _ journal: Journal, until holds: () throws -> Bool
+        _ writer: inout PackingWriter, _ journal: Journal, until holds: (PackingWriter) throws -> Bool
     ) throws {
-        while writer.isBusy, try !holds() {
+        while writer.isBusy, try !holds(writer) {
             try journal.begin()
             _ = try writer.write(to: journal, cutThrough: 0)
             try journal.commit()
@@ -255,7 +255,7 @@ import Testing
             try story.store.journal.connection.run(sql)
             var writer = PackingWriter(rowsMin: 1)
             writer.consider()
-            try write(&writer, story.store.journal) { false }
+            try write(&writer, story.store.journal) { _ in false }
             #expect(writer.takeDamage() == reason)
             #expect(try story.store.journal.lastSegment() == nil)
             try story.close()
@@ -268,11 +268,11 @@ import Testing
         let rows = try count(story, "SELECT count(*) FROM journal")
         var writer = PackingWriter(rowsMin: 1)
         writer.consider()
-        try write(&writer, journal) { try journal.lastSegment() != nil }
+        try write(&writer, journal) { _ in try journal.lastSegment() != nil }
         try journal.connection.run(
             "UPDATE blocks SET body = x'FF' || substr(body, 2) WHERE id = 1")
         let export = try PackedStore.export(directory.store)
-        try write(&writer, journal) { false }
+        try write(&writer, journal) { _ in false }
         #expect(writer.takeDamage() == "block 1 is not as it was written")
         #expect(try count(story, "SELECT count(*) FROM journal") == rows)
         // The tables have them all.
@@ -287,7 +287,7 @@ import Testing
         let journal = story.store.journal
         var writer = PackingWriter(rowsMin: 1)
         writer.consider()
-        try write(&writer, journal) { writer.isHolding }
+        try write(&writer, journal) { $0.isHolding }
         #expect(writer.firstTurn == 1)
         writer.abandon()
         #expect(writer.firstTurn == nil && !writer.isBusy)
@@ -300,7 +300,7 @@ import Testing
         // Nor what a cut has begun to take.
         try journal.connection.run("DELETE FROM journal WHERE id <= 3")
         writer.consider()
-        try write(&writer, journal) { false }
+        try write(&writer, journal) { _ in false }
         #expect(writer.takeDamage() == nil)
         #expect(try journal.lastSegment() == nil)
         try story.close()
