@@ -131,6 +131,14 @@ import Testing
             #expect(answer.status == 400, "\(target)")
             #expect(answer.body.contains("\"\(name): \(newest)"), "\(answer.body)")
         }
+        // The clock of whoever asks may be ahead.
+        let soon = RFC3339.string(ClockReading.now().wall + .seconds(2))
+        for target in [
+            "/v1/gaps?at=\(soon)", "/v1/gaps?at=\(soon)&by=cause",
+            "/v1/regions/history?since=\(soon)", "/v1/status/history?since=\(soon)",
+        ] {
+            #expect(try server.answer(target).status == 200, "\(target)")
+        }
         // What goes on until later ends now, and of what is longer ago than anything nothing is known.
         for target in [
             "/v1/regions/history?since=\(time(0))&until=\(future)&step=1d",

@@ -111,8 +111,8 @@ extension Router {
     /// Answers `GET /v1/gaps`, as a list or as a table.
     func showGaps(_ query: GapQuery, _ answer: @escaping Answer) {
         look(for: query.responder, answer) { (present, person) throws(ParameterError) in
-            if let at = query.at, at > present.clock.wallNow {
-                throw .future("at", newest: present.clock.wallNow)
+            if let at = query.at {
+                try ParameterError.checkPast(at, "at", newest: present.clock.wallNow)
             }
             return { (work) throws(StoreError) in
                 query.by.isEmpty

@@ -21,9 +21,16 @@ struct ParameterError: Error {
         Self(detail: "\(name.prefix(64)): UTF-8 expected, with percent signs where it is escaped")
     }
 
-    /// An instant lies behind the newest that there is: nobody knows anything of it yet.
-    static func future(_ name: String, newest: Timestamp) -> Self {
-        Self(
+    /// The clock of whoever asks may be ahead by as much.
+    private static let aheadMax = Milliseconds.seconds(5)
+
+    /// Throws if an instant lies beyond the newest that there is, by more than clocks may differ:
+    /// nobody knows anything of it yet.
+    static func checkPast(
+        _ instant: Timestamp, _ name: String, newest: Timestamp
+    ) throws(ParameterError) {
+        guard instant > newest + aheadMax else { return }
+        throw Self(
             detail: "\(name): lies in the future; the newest instant is "
                 + "\(RFC3339.string(newest))")
     }

@@ -45,9 +45,10 @@ struct StatusHistoryQuery: Sendable {
         _ asked: Asked, now: Timestamp, span standard: Milliseconds = spanStandard,
         samples most: Int64 = samplesStandard
     ) throws(ParameterError) {
-        until = asked.until ?? now
-        since = asked.since ?? max(Timestamp(milliseconds: 0), until - standard)
-        guard since <= now else { throw .future("since", newest: now) }
+        let since = asked.since ?? max(Timestamp(milliseconds: 0), (asked.until ?? now) - standard)
+        try ParameterError.checkPast(since, "since", newest: now)
+        self.since = since
+        until = asked.until ?? max(now, since + Milliseconds(1))
         guard since < until else {
             throw ParameterError(detail: "until: must be later than since")
         }
