@@ -212,7 +212,8 @@ import Testing
 
     /// Writes pieces until `holds`.
     private func write(
-        _ writer: inout PackingWriter, _ journal: Journal, until holds: (PackingWriter) throws -> Bool
+        _ writer: inout PackingWriter, _ journal: Journal,
+        until holds: (PackingWriter) throws -> Bool
     ) throws {
         while writer.isBusy, try !holds(writer) {
             try journal.begin()

@@ -48,7 +48,7 @@ struct StatusHistoryQuery: Sendable {
         let since = asked.since ?? max(Timestamp(milliseconds: 0), (asked.until ?? now) - standard)
         try ParameterError.checkPast(since, "since", newest: now)
         self.since = since
-        until = asked.until ?? max(now, since + Milliseconds(1))
+        until = asked.until ?? (since > now ? since + Milliseconds(1) : now)
         guard since < until else {
             throw ParameterError(detail: "until: must be later than since")
         }
