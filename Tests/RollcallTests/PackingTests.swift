@@ -182,11 +182,7 @@ import Testing
         var writer = PackingWriter(rowsMin: 1)
         writer.consider()
         // Until one segment is complete, and its rows are still in the table.
-        while try journal.lastSegment() == nil {
-            try journal.begin()
-            _ = try writer.write(to: journal, cutThrough: 0)
-            try journal.commit()
-        }
+        try write(&writer, journal) { _ in try journal.lastSegment() != nil }
         #expect(try journal.hasPackedTwice())
         let number = try #require(story.engine.roster.number(of: Array("r-3".utf8)))
         try story.erase("r-3", isRemoved: true)
@@ -313,11 +309,7 @@ import Testing
         try journal.connection.run("UPDATE journal SET body = x'00' WHERE id = 5")
         var writer = PackingWriter(rowsMin: 1)
         writer.consider()
-        while writer.isBusy {
-            try journal.begin()
-            _ = try writer.write(to: journal, cutThrough: 0)
-            try journal.commit()
-        }
+        try write(&writer, journal) { _ in false }
         #expect(writer.takeDamage() == "journal row 5 is not as it was written")
         #expect(writer.takeDamage() == nil)
         #expect(try journal.lastSegment() == nil)

@@ -119,9 +119,7 @@ package final class ExportReader {
     /// the store cannot be read.
     package func turn(notBefore number: Int64) throws(ExportError) -> Turn? {
         try read { () throws(StoreError) in
-            let found = try statements.turnAt.first([.number: number], Turn.whole)
-            if let found, found.number == number { return found }
-            return try segments.turn(notBefore: number) ?? found
+            try segments.turn(notBefore: number, or: statements.turnAt)
         }
     }
 

@@ -239,9 +239,7 @@ package final class HistoryReader {
     /// Returns the turn of a number, or the next one; nil behind the last. Throws `StoreError` if
     /// it cannot be read.
     func turn(notBefore number: Int64) throws(StoreError) -> Turn? {
-        let found = try turn.first([.number: number], Turn.whole)
-        if let found, found.number == number { return found }
-        return try journal.segments.turn(notBefore: number) ?? found
+        try journal.segments.turn(notBefore: number, or: turn)
     }
 
     /// Returns the newest turn's number, 0 without any. Throws `StoreError` if it cannot be read.

@@ -16,9 +16,7 @@ extension Journal {
         } catch .damaged {
             // It was, and is to be cut like any other; when it was is about when its checkpoint was made.
             let kept = try checkpoints(beforeTurn: .max).first?.createdMilliseconds ?? 0
-            return Turn(
-                number: segment.firstTurn, nowMilliseconds: kept, wallMilliseconds: kept,
-                firstRow: segment.firstRow, lastRow: segment.lastRow, engineVersion: 0)
+            return segment.unread(segment.firstTurn, at: kept)
         }
     }
 

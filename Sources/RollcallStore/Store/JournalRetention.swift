@@ -35,10 +35,7 @@ extension Journal {
         do throws(StoreError) {
             return try segments.turn(notBefore: segment.lastTurn)
         } catch .damaged {
-            return Turn(
-                number: segment.lastTurn, nowMilliseconds: time.milliseconds,
-                wallMilliseconds: time.milliseconds, firstRow: segment.firstRow,
-                lastRow: segment.lastRow, engineVersion: 0)
+            return segment.unread(segment.lastTurn, at: time.milliseconds)
         }
     }
 

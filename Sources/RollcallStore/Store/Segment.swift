@@ -18,6 +18,14 @@ package struct Segment: Equatable, Sendable {
     var block: Int64
     var directory: SegmentDirectory
 
+    /// A turn of it that stands in no block that can be read: with all of its rows, at about `wall`,
+    /// in milliseconds since 1970.
+    func unread(_ number: Int64, at wall: Int64) -> Turn {
+        Turn(
+            number: number, nowMilliseconds: wall, wallMilliseconds: wall, firstRow: firstRow,
+            lastRow: lastRow, engineVersion: 0)
+    }
+
     /// True if it has a row.
     func holds(row id: Int64) -> Bool { firstRow <= id && id <= lastRow }
 }

@@ -166,6 +166,15 @@ package final class SegmentReader {
 
     // MARK: - Turns
 
+    /// Returns the turn of a number, or the next one, packed or not; nil behind the last. `select` finds
+    /// it among those that are not.
+    /// - Throws: `StoreError` if it is damaged or cannot be read.
+    func turn(notBefore number: Int64, or select: Statement) throws(StoreError) -> Turn? {
+        let found = try select.first([.number: number], Turn.whole)
+        if let found, found.number == number { return found }
+        return try turn(notBefore: number) ?? found
+    }
+
     /// Returns the turn of a number, or the first packed one behind it; nil if none is.
     /// - Throws: `StoreError` if it is damaged or cannot be read.
     func turn(notBefore number: Int64) throws(StoreError) -> Turn? {
