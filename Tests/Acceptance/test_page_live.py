@@ -217,6 +217,18 @@ class KeyTests(PageTestCase):
         self.assertNotEqual(page.run("document.activeElement.name"), "q")
         self.assert_untroubled(page)
 
+    def test_a_dialog_that_was_left_calls_nobody_back(self):
+        server = self.serve(SETTINGS)
+        page = self.page()
+        self.open(page, server)
+        page.press("?")
+        page.until("document.querySelector('dialog[open]')", "the keys")
+        # The browser tells of a closed dialog after the next key may have been pressed.
+        page.run("document.querySelector('dialog').close();"
+                 "document.querySelector('.find input').focus()")
+        page.until("!document.querySelector('dialog')", "it is gone")
+        self.assertEqual(page.run("document.activeElement.name"), "q")
+
     def test_on_paper_and_on_a_wall_there_is_nothing_to_press(self):
         server = self.serve(SETTINGS)
         told = Told(server)

@@ -81,6 +81,9 @@ export function openDialog({ title, body, label, doing, submit, also, late }) {
     node.remove();
     opened.delete(draw);
     if (document.querySelector("dialog[open]")) return;
+    // This comes some time after the dialog closed: whoever went on meanwhile is not called back.
+    const { activeElement } = document;
+    if (activeElement !== document.body && activeElement !== opener) return;
     opener?.focus();
     // Where it was opened from may be gone by now.
     if (opener === null || document.activeElement !== opener) document.querySelector("h1")?.focus();
