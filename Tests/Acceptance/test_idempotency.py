@@ -5,10 +5,10 @@ Source: Contract/Journal, S19.
 
 import os
 import socket
-import sqlite3
 import subprocess
 import threading
 
+from journal_rows import journal_rows
 from rollcall_process import BINARY, RollcallTestCase, eventually, plain_environment
 
 SILENCE = {"matchers": ["alertname=HighOfflineRate"], "duration": "2h", "author": "ann",
@@ -20,11 +20,7 @@ SILENCE_ROW, NAME_ROW = 28, 40
 
 def rows(server, kind):
     """How many rows of a kind the store holds, read as it stands."""
-    store = sqlite3.connect(f"file:{server.store}?mode=ro", uri=True, timeout=5)
-    try:
-        return store.execute("SELECT count(*) FROM journal WHERE kind = ?", (kind,)).fetchone()[0]
-    finally:
-        store.close()
+    return sum(found == kind for found, _ in journal_rows(server.store))
 
 
 def send_only(port, path, body, name):

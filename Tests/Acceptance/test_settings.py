@@ -6,12 +6,12 @@ Source: L6, §9, §11.
 import base64
 import os
 import signal
-import sqlite3
 import subprocess
 import threading
 import time
 import unittest
 
+from journal_rows import journal_rows
 from rollcall_process import (
     BINARY, RollcallTestCase, eventually, milliseconds, now_ms, plain_environment, sleep_until)
 
@@ -40,9 +40,7 @@ class ReloadTests(RollcallTestCase):
 
     def policies(self, server):
         """The number of `policy` events in the store of a server that has stopped."""
-        with sqlite3.connect(f"file:{server.store}?mode=ro", uri=True) as store:
-            query = "SELECT count(*) FROM journal WHERE kind = ?"
-            return store.execute(query, (POLICY_KIND,)).fetchone()[0]
+        return sum(kind == POLICY_KIND for kind, _ in journal_rows(server.store))
 
     # L6
 

@@ -101,7 +101,7 @@ import Testing
         try export.checkUncut(turn: 1, row: 1)
         try story.store.journal.begin()
         try story.store.journal.dropCheckpoints(beforeTurn: turn.number)
-        _ = try story.store.journal.cut(through: turn, limit: 10)
+        _ = try story.store.journal.cut(through: turn, limit: 50)
         try story.store.journal.commit()
         #expect(throws: ExportError.cut(path: directory.store, turn: 1)) {
             try export.checkUncut(turn: 1, row: 1)

@@ -277,6 +277,12 @@ import Testing
         let journal = try Journal(path: path)
         try journal.begin()
         for id in 1...6 as ClosedRange<Int64> {
+            // What goes below was a turn of its own.
+            if id == 3 {
+                try journal.write(turn: .of(1, 1...2))
+                try journal.commit()
+                try journal.begin()
+            }
             let responder = id % 2 + 1
             try journal.append(
                 id: id, kind: 1, responder: responder, previous: max(0, id - 2), text: "\(id)")
@@ -285,7 +291,7 @@ import Testing
                 text: "d\(id)")
         }
         try journal.append(id: 7, kind: 1, responder: 9, previous: 6, text: "not theirs")
-        try journal.write(turn: .of(1, 1...7))
+        try journal.write(turn: .of(2, 3...7))
         try journal.commit()
         let reader = try JournalReader(path: path)
         #expect(try reader.rows(from: 6, limit: 2) == (["6", "4"], 2))

@@ -96,10 +96,14 @@ import Testing
         let done = ReplyCounter()
         writer.stop { done.add("done") }
         #expect(isTrueSoon { !done.all.isEmpty })
-        let counts = try StoreSurgery.run(
-            directory.store,
-            "SELECT hex(body) FROM journal WHERE kind = \(EventCode.refused) ORDER BY id")
+        let journal = try Journal(path: directory.store)
+        var counts: [[UInt8]] = []
+        try journal.replayTail(afterTurn: 0) { row in
+            if row.kind == EventCode.refused { counts.append(Array(row.body)) }
+        } turn: { _ in
+        }
         #expect(counts.count == 1, "\(counts)")
+        try journal.close()
     }
 
     private func erasures(_ writer: StateWriter) -> [Erasure] {

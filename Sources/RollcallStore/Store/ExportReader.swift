@@ -172,15 +172,18 @@ package final class ExportReader {
     package func rows(from id: Int64, through last: Int64) throws(ExportError) -> ExportRows {
         var found = ExportRows()
         let select = statements.rows
-        var damaged: Int64?
-        try piece(select, [.first: id, .last: last]) {
-            let row = JournalRow(select)
-            if !row.fits(select.checksum) { damaged = damaged ?? row.id }
-            found.append(id: row.id, kind: row.kind, responder: row.responder, row.body)
-            return row.body.count + 32
-        }
-        if let damaged {
-            throw .damaged(path: path, "journal row \(damaged) is not as it was written")
+        do throws(ExportError) {
+            try piece(select, [.first: id, .last: last]) { () throws(StoreError) in
+                let stored = try JournalRow.whole(select)
+                var group = RowGroup(stored)
+                while let row = try group.next() {
+                    guard row.id >= id, row.id <= last else { continue }
+                    found.append(id: row.id, kind: row.kind, responder: row.responder, row.body)
+                }
+                return stored.body.count + 32
+            }
+        } catch .store(.damaged(let what)) {
+            throw .damaged(path: path, what)
         }
         if found.nextID == id { return found }
         var packed = ExportRows()
@@ -305,7 +308,7 @@ package final class ExportReader {
     /// Steps through a statement until its end or until the piece is large enough; `take` says how
     /// many bytes it copied. Throws `ExportError` if it cannot be read.
     private func piece(
-        _ select: Statement, _ arguments: Arguments = [:], _ take: () -> Int
+        _ select: Statement, _ arguments: Arguments = [:], _ take: () throws(StoreError) -> Int
     ) throws(ExportError) {
         try read { () throws(StoreError) in
             try select.bind(arguments)
@@ -313,7 +316,7 @@ package final class ExportReader {
             let end = ContinuousClock.now + Self.pieceMax
             var (rows, bytes) = (0, 0)
             while try select.next() {
-                bytes += take()
+                bytes += try take()
                 rows += 1
                 if bytes >= Self.pieceBytes { return }
                 if rows % Self.rowsALook == 0, ContinuousClock.now >= end { return }

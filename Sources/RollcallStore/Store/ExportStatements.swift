@@ -13,7 +13,7 @@ final class ExportStatements {
             "\(select: .turns) WHERE number > :number AND number <= :last ORDER BY number")
         turnAt = try prepare("\(select: .turns) WHERE number >= :number ORDER BY number LIMIT 1")
         lastTurn = try prepare("SELECT max(number) FROM turns")
-        rows = try prepare("\(select: .journal) WHERE id >= :first AND id <= :last ORDER BY id")
+        rows = try prepare(.tableRows)
         decisions = try prepare("\(select: .decisions) WHERE id >= :id ORDER BY id")
         decisionAt = try prepare(
             "\(select: .decisions) WHERE id >= :id ORDER BY id LIMIT 1")

@@ -43,6 +43,8 @@ package final class Journal {
     private var isOpen = false
     private var failure: StoreError?
     private var turnWritten: Int64?
+    /// Rows of the open transaction that are not written yet; all are before its turn is.
+    private var waiting = RowGroupBuilder()
     /// The rules of the checkpoint that is being written.
     private var checkpointVersion: Int64 = 0
     private var before = (row: Int64(0), decision: Int64(0), alive: AliveCounts())
@@ -140,11 +142,13 @@ package final class Journal {
         do { try statements.begin.run() } catch { throw noting(error) }
         isOpen = true
         turnWritten = nil
+        waiting.removeAll()
         before = (lastRow, lastDecision, alive)
     }
 
-    /// Appends one event. Ids rise; the body is at most `bodyBytesMax` long and is not kept. Throws
-    /// `StoreError` if it cannot be written.
+    /// Appends one event. Ids rise; the body is at most `bodyBytesMax` long and is not kept. Rows that
+    /// follow each other are written together (J13), at the latest with their turn. Throws `StoreError`
+    /// if they cannot be written.
     package func append(
         id: Int64, kind: UInt8, responder: Int64, previous: Int64, body: UnsafeRawBufferPointer
     ) throws(StoreError) {
@@ -152,10 +156,23 @@ package final class Journal {
         precondition(previous >= 0 && previous < id, "a row points back")
         precondition(body.count <= Self.bodyBytesMax, "the settings bound a body")
         precondition(turnWritten == nil, "a turn's rows come before it")
+        precondition(kind != RowGroup.kind, "a group is no event")
         let row = JournalRow(
             id: id, kind: kind, responder: responder, previous: previous, body: body)
-        try writing { () throws(StoreError) in try row.write(by: statements.insertRow) }
+        try writing { () throws(StoreError) in
+            if !waiting.takes(row) { try writeWaiting() }
+            guard body.count <= RowGroup.bytesMax else {
+                return try row.write(by: statements.insertRow)
+            }
+            waiting.append(row)
+        }
         lastRow = id
+    }
+
+    private func writeWaiting() throws(StoreError) {
+        guard !waiting.isEmpty else { return }
+        try waiting.write(by: statements.insertRow)
+        waiting.removeAll()
     }
 
     /// Appends one decision. Ids rise; `at` is the engine's stamp (F2). Throws `StoreError` if it
@@ -184,7 +201,10 @@ package final class Journal {
             let range = turn.firstRow...turn.lastRow
             precondition(range.upperBound == lastRow && range.lowerBound > before.row)
         }
-        try writing { () throws(StoreError) in try turn.write(by: statements.insertTurn) }
+        try writing { () throws(StoreError) in
+            try writeWaiting()
+            try turn.write(by: statements.insertTurn)
+        }
         turnWritten = turn.number
     }
 

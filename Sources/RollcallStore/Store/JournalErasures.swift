@@ -83,24 +83,51 @@ extension Journal {
 
     /// Takes what a row of the table says out of it; returns the row before it, nil if the table does
     /// not have it or it is another's.
+    ///
+    /// A damaged group may hold what is to go, and cannot be trusted: it is emptied, and stays damaged.
     private func removeTableRow(
         _ id: Int64, _ erasure: inout Erasure
     ) throws(StoreError) -> Int64? {
         let select = statements.row
         select.bind(id, as: .id)
         defer { select.reset() }
-        guard try select.next(), select[.responder] == erasure.responder else { return nil }
-        let row = JournalRow(select)
-        if let region = ItemList.region(ofItem: Array(row.body)) { erasure.regions.note(region) }
-        let rest = Self.rest(of: row)
-        let previous = row.previous
-        try rest.body.withUnsafeBufferPointer { body throws(StoreError) in
-            let row = JournalRow(
-                id: id, kind: rest.kind, responder: 0, previous: 0,
-                body: UnsafeRawBufferPointer(body))
-            try row.write(by: statements.replaceRow)
+        guard try select.next() else { return nil }
+        let stored = JournalRow(select)
+        guard stored.firstID <= id else { return nil }
+        let isDamaged = stored.kind == RowGroup.kind && !stored.fits(select.checksum)
+        var group = RowGroup(stored)
+        var rest = RowGroupBuilder()
+        var previous: Int64?
+        do throws(StoreError) {
+            while let row = try group.next() {
+                guard row.id == id, row.responder == erasure.responder else {
+                    rest.append(row)
+                    continue
+                }
+                previous = row.previous
+                try take(row, &erasure, &rest)
+            }
+        } catch .damaged {
+            // As far as it goes; see below.
+        }
+        if isDamaged {
+            try statements.blankRow.run([.id: stored.id])
+        } else if previous != nil {
+            try rest.write(by: statements.replaceRow)
         }
         return previous
+    }
+
+    /// Puts what is left of a row behind others.
+    private func take(
+        _ row: JournalRow, _ erasure: inout Erasure, _ rest: inout RowGroupBuilder
+    ) throws(StoreError) {
+        if let region = ItemList.region(ofItem: Array(row.body)) { erasure.regions.note(region) }
+        let left = Self.rest(of: row)
+        left.body.withUnsafeBytes { body in
+            rest.append(
+                JournalRow(id: row.id, kind: left.kind, responder: 0, previous: 0, body: body))
+        }
     }
 
     /// Returns what is left of a row.

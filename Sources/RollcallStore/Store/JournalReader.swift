@@ -29,7 +29,7 @@ extension Journal {
         turn: (Turn) throws(StoreError) -> Void
     ) throws(StoreError) {
         let turns = statements.tailTurns
-        let rows = statements.tailRows
+        let rows = statements.tableRows
         defer {
             turns.reset()
             rows.reset()
@@ -41,11 +41,8 @@ extension Journal {
             rows.bind(found.firstRow, as: .first)
             rows.bind(found.lastRow, as: .last)
             while try rows.next() {
-                let next = JournalRow(rows)
-                guard next.fits(rows.checksum) else {
-                    throw .damaged("journal row \(next.id) is not as it was written")
-                }
-                try row(next)
+                var group = RowGroup(try JournalRow.whole(rows))
+                while let next = try group.next() { try row(next) }
             }
             try turn(found)
         }
@@ -164,7 +161,7 @@ package final class JournalReader {
             throw .damaged("\(path) is empty")
         }
         try JournalSchema.applySettings(connection, access: .readOnly)
-        rowByID = try Statement(connection, "\(select: .journal) WHERE id = :id")
+        rowByID = try Statement(connection, .tableRow)
         decisionByID = try Statement(connection, "\(select: .decisions) WHERE id = :id")
         segments = try SegmentReader(connection)
     }
@@ -182,13 +179,19 @@ package final class JournalReader {
     ) throws(StoreError) -> Int64 {
         try follow(from: id, limit: limit) { (next, last) throws(StoreError) in
             let found = try rowByID.first([.id: next]) { statement throws(StoreError) in
-                let found = JournalRow(statement)
+                let stored = JournalRow(statement)
+                guard stored.firstID <= next else { return Step?.none }
+                let isWhole = stored.fits(statement.checksum)
+                guard isWhole || stored.kind != RowGroup.kind else {
+                    throw .damaged("the group of row \(next) is not as it was written")
+                }
+                guard let found = try stored.row(next) else { return nil }
                 let step = Step(id: next, responder: found.responder, previous: found.previous)
-                try step.check(after: last, isWhole: found.fits(statement.checksum))
+                try step.check(after: last, isWhole: isWhole)
                 row(found)
                 return step
             }
-            if let found { return found }
+            if let found, let found { return found }
             guard let (_, rows) = try segments.block(withRow: next, of: responder),
                 let packed = rows.row(next, of: responder)
             else { return nil }

@@ -2,7 +2,7 @@ import RollcallCore
 
 /// Cutting the journal's oldest part, a few rows at a time (J7).
 extension Journal {
-    /// About so many rows are removed while a block is.
+    /// About so many rows are removed while a block is, or a group of rows.
     static let rowsABlock = 16
     /// Segments that are given up at once.
     private static let segmentsAPiece: Int64 = 64
@@ -44,14 +44,27 @@ extension Journal {
     package func cut(through turn: Turn, limit: Int64) throws(StoreError) -> Bool {
         try dropSegments(through: turn.number, limit: Self.segmentsAPiece)
         if try pruneSegments(blocksMax: max(1, limit / Int64(Self.rowsABlock))) { return true }
-        for (delete, bound) in [
-            (statements.deleteRows, turn.lastRow), (statements.deleteDecisions, turn.number),
-            (statements.deleteTurns, turn.number),
-        ] {
-            try run(delete, [.last: bound, .limit: limit])
-            if connection.changes == limit { return true }
-        }
+        if try removeRows(through: turn.lastRow, limit: limit) { return true }
+        for delete in [statements.deleteDecisions, statements.deleteTurns]
+        where try remove(delete, through: turn.number, limit: limit) { return true }
         return false
+    }
+
+    /// Removes the first rows of the table, up to `last`: about `limit`, or as much as takes as long.
+    /// True if some may be left.
+    /// - Throws: `StoreError` if the store cannot be written.
+    func removeRows(through last: Int64, limit: Int64) throws(StoreError) -> Bool {
+        try remove(
+            statements.deleteRows, through: last, limit: max(1, limit / Int64(Self.rowsABlock)))
+    }
+
+    /// Removes at most `limit` of what a statement removes up to `last`; true if some may be left.
+    /// - Throws: `StoreError` if the store cannot be written.
+    func remove(
+        _ delete: Statement, through last: Int64, limit: Int64
+    ) throws(StoreError) -> Bool {
+        try run(delete, [.last: last, .limit: limit])
+        return connection.changes == limit
     }
 
     /// Gives up the checkpoints of turns before `turn`.

@@ -132,6 +132,16 @@ extension JournalRow {
         body = row.bytes(.body)
     }
 
+    /// Returns the current row of a statement that selects the whole table. Throws
+    /// `StoreError.damaged` if it is not as it was written.
+    package static func whole(_ statement: Statement) throws(StoreError) -> JournalRow {
+        let row = JournalRow(statement)
+        guard row.fits(statement.checksum) else {
+            throw .damaged("journal row \(row.firstID) is not as it was written")
+        }
+        return row
+    }
+
     /// Writes it by a statement. Throws `StoreError` if SQLite refuses.
     func write(by statement: Statement) throws(StoreError) {
         statement.bind(id, as: .id)

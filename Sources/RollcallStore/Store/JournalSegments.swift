@@ -18,15 +18,17 @@ extension Journal {
     package func unpackedRows(
         from id: Int64, through last: Int64, limit: Int64, row: (JournalRow) -> Void
     ) throws(StoreError) {
-        let select = statements.rowsFrom
-        try select.bind([.first: id, .last: last, .limit: limit])
+        let select = statements.tableRows
+        try select.bind([.first: id, .last: last])
         defer { select.reset() }
-        while try select.next() {
-            let found = JournalRow(select)
-            guard found.fits(select.checksum) else {
-                throw .damaged("journal row \(found.id) is not as it was written")
+        var left = limit
+        while left > 0, try select.next() {
+            var group = RowGroup(try JournalRow.whole(select))
+            while left > 0, let found = try group.next() {
+                guard found.id >= id, found.id <= last else { continue }
+                row(found)
+                left -= 1
             }
-            row(found)
         }
     }
 
@@ -110,17 +112,11 @@ extension Journal {
         return true
     }
 
-    /// Removes at most `limit` rows, and then turns, that stand in a segment too; true if some are
-    /// left.
+    /// Removes about `limit` rows, and then turns, that stand in a segment too; true if some may be left.
     /// - Throws: `StoreError` if the store cannot be written.
     package func removePacked(through segment: Segment, limit: Int64) throws(StoreError) -> Bool {
-        for (delete, bound) in [
-            (statements.deleteRows, segment.lastRow), (statements.deleteTurns, segment.lastTurn),
-        ] {
-            try run(delete, [.last: bound, .limit: limit])
-            if connection.changes == limit { return true }
-        }
-        return false
+        if try removeRows(through: segment.lastRow, limit: limit) { return true }
+        return try remove(statements.deleteTurns, through: segment.lastTurn, limit: limit)
     }
 
     /// True if rows or turns stand in the tables that are packed.

@@ -9,7 +9,7 @@ final class JournalStatements {
     /// The statements that read the last numbers and the first.
     let lastRow, lastTurnRow, lastDecision, lastTurn, firstTurn: Statement
     /// The statements that a restart reads by.
-    let tailTurns, tailRows, tailDecisions: Statement
+    let tailTurns, tableRows, tailDecisions: Statement
     /// The engine's checkpoints.
     let insertCheckpoint, insertSlice, markComplete, surplusCheckpoints, newestCheckpoint: Statement
     /// Further statements of checkpoints: slices, and what goes with old ones.
@@ -19,7 +19,7 @@ final class JournalStatements {
     /// Erasure.
     let allErasures, putErasure, forgetErasures: Statement
     /// Further statements of erasures: rows and decisions.
-    let row, replaceRow, decision, deleteDecision: Statement
+    let row, replaceRow, blankRow, decision, deleteDecision: Statement
     /// Further statements of erasures: regions' names in decisions and messages.
     let nobodysAfter, replaceDecision, messageBodiesAfter, replaceMessage: Statement
     /// Retention.
@@ -52,7 +52,7 @@ final class JournalStatements {
     /// The blocks of segments.
     let lastBlock, insertBlock, replaceBlock, blankBlock, deleteBlocks: Statement
     /// The statements that read what is not packed.
-    let turnsFrom, rowsFrom, firstRow: Statement
+    let turnsFrom, firstRow: Statement
 
     private typealias State = EngineCheckpoint.State
     private var all: [Statement] = []
@@ -81,8 +81,7 @@ final class JournalStatements {
         lastTurn = try prepare("\(select: .turns) ORDER BY number DESC LIMIT 1")
         firstTurn = try prepare("\(select: .turns) ORDER BY number LIMIT 1")
         tailTurns = try prepare("\(select: .turns) WHERE number > :number ORDER BY number")
-        tailRows = try prepare(
-            "\(select: .journal) WHERE id BETWEEN :first AND :last ORDER BY id")
+        tableRows = try prepare(.tableRows)
         // The table has no index by turn: SQLite walks back from its end to the tail's beginning.
         tailDecisions = try prepare(
             """
@@ -138,9 +137,11 @@ final class JournalStatements {
         putErasure = try prepare("INSERT OR REPLACE \(into: .erasures)")
         forgetErasures = try prepare(
             "DELETE FROM erasures WHERE finished_ms > 0 AND finished_ms < :finished_ms")
-        row = try prepare("\(select: .journal) WHERE id = :id")
+        row = try prepare(.tableRow)
         replaceRow = try prepare(
             "UPDATE journal \(set: .journal, .kind, .responder, .previous, .body) WHERE id = :id")
+        // A sum that nothing has: without one it would count as whole.
+        blankRow = try prepare("UPDATE journal SET body = x'', checksum = -1 WHERE id = :id")
         decision = try prepare("\(select: .decisions) WHERE id = :id")
         deleteDecision = try prepare("DELETE FROM decisions WHERE id = :id")
         nobodysAfter = try prepare(
@@ -306,9 +307,7 @@ final class JournalStatements {
             """)
         turnsFrom = try prepare(
             "\(select: .turns) WHERE number >= :number ORDER BY number LIMIT :limit")
-        rowsFrom = try prepare(
-            "\(select: .journal) WHERE id >= :first AND id <= :last ORDER BY id LIMIT :limit")
-        firstRow = try prepare("SELECT min(id) FROM journal")
+        firstRow = try prepare(.firstTableRow)
         self.all = all
     }
 

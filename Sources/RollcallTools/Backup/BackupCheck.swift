@@ -130,9 +130,15 @@ struct BackupCheck {
         }
         // Those that are packed already may not have been removed yet.
         let packed = expected
-        try check("journal row", "\(select: .journal) ORDER BY id", .id) { statement in
-            let row = JournalRow(statement)
-            return (row.id < packed || isNext(row.id)) && row.fits(statement.checksum)
+        try check("journal row", "\(select: .journal) ORDER BY id", .id) {
+            (statement) throws(StoreError) in
+            let stored = JournalRow(statement)
+            guard stored.fits(statement.checksum) else { return false }
+            var group = RowGroup(stored)
+            while let row = try group.next() {
+                guard row.id < packed || isNext(row.id) else { return false }
+            }
+            return true
         }
     }
 
@@ -181,12 +187,13 @@ struct BackupCheck {
     /// Walks through a table. Throws `StoreError.damaged` at the first row for which `isRight` says
     /// no.
     private func check(
-        _ what: String, _ sql: SQL, _ number: StoreColumn, _ isRight: (Statement) -> Bool
+        _ what: String, _ sql: SQL, _ number: StoreColumn,
+        _ isRight: (Statement) throws(StoreError) -> Bool
     ) throws(StoreError) {
         let select = try Statement(connection, sql)
         defer { select.finalize() }
         while try select.next() {
-            guard isRight(select) else {
+            guard try isRight(select) else {
                 throw .damaged("\(what) \(select.integer(number)) is not as it was written")
             }
         }
