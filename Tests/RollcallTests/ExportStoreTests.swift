@@ -80,7 +80,7 @@ import Testing
         let turn = try #require(found)
         try story.store.journal.begin()
         try story.store.journal.dropCheckpoints(beforeTurn: turn.number)
-        while try story.store.journal.cut(through: turn, limit: 50) {}
+        while try story.store.journal.cut(through: turn, limit: 10) {}
         try story.store.journal.commit()
         try story.close()
         let count = try lines(directory.store)

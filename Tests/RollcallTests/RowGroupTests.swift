@@ -184,7 +184,8 @@ import Testing
         #expect(throws: damage) {
             try journal.unpackedRows(from: 7, through: 9, limit: 9) { _ in }
         }
-        #expect(throws: StoreError.damaged("the group of row 7 is not as it was written")) {
+        let walk = StoreError.damaged("row 7 of responder 4 is not as it was written")
+        #expect(throws: walk) {
             try JournalReader(path: directory.store).walk(from: 7, of: 4, limit: 9) { _ in }
         }
         #expect(throws: ExportError.self) {
@@ -221,13 +222,7 @@ import Testing
         let journal = try Journal(path: directory.store)
         let written = rows(1...200)
         try write(written, turn: 1, to: journal)
-        var erasure = Erasure(number: 201, responder: 4)
-        erasure.nextRow = 199
-        try journal.begin()
-        while erasure.nextRow > 0 { try journal.removeRows(of: &erasure, limit: 9) }
-        try journal.write(turn: .of(2, nil))
-        try journal.commit()
-        #expect(erasure.rows == 50)
+        #expect(try erase(from: 199, journal, turn: 2).rows == 50)
         let left = try tail(journal)
         #expect(left.filter { $0.responder != 0 } == written.filter { $0.responder != 4 })
         #expect(left.count == 200 && left.map(\.id) == written.map(\.id))
@@ -235,20 +230,84 @@ import Testing
         try journal.close()
     }
 
-    @Test func `J13, I11: a damaged group is emptied, and stays damaged`() throws {
+    /// Erases person 4, whose newest row is `id`.
+    private func erase(from id: Int64, _ journal: Journal, turn: Int64) throws -> Erasure {
+        var erasure = Erasure(number: id, responder: 4)
+        erasure.nextRow = id
+        try journal.begin()
+        while erasure.nextRow != 0 { try journal.removeRows(of: &erasure, limit: 9) }
+        try journal.write(turn: .of(turn, nil))
+        try journal.commit()
+        return erasure
+    }
+
+    /// A bit may be in the body, so that nobody knows where it ends, or in what says which rows it has.
+    @Test(
+        arguments: [
+            "body = x'FFFFFF' || substr(body, 4)", "previous = previous + 64", "previous = 0",
+            "kind = kind - 1", "responder = 3", "checksum = checksum + 1", "body = x''",
+            "checksum = NULL",
+        ] as [SQL])
+    func `J13, I11: a damaged group is emptied, and the person's older rows are found`(damage: SQL)
+        throws
+    {
+        let journal = try Journal(path: directory.store)
+        for turn in 1...4 as ClosedRange<Int64> {
+            try write(rows((turn * 20 - 19)...(turn * 20)), turn: turn, to: journal)
+        }
+        try StoreSurgery.run(directory.store, "UPDATE journal SET \(damage) WHERE id = 60")
+        #expect(throws: StoreError.damaged("row 59 of responder 4 is not as it was written")) {
+            try JournalReader(path: directory.store).walk(from: 79, of: 4, limit: 99) { _ in }
+        }
+        #expect(try erase(from: 79, journal, turn: 5).rows == 15)
+        #expect(try count(journal, "SELECT length(body) FROM journal WHERE id = 60") == 0)
+        #expect(throws: StoreError.self) { try tail(journal) }
+        // A second one that meets it goes on behind it likewise.
+        var other = Erasure(number: 81, responder: 3)
+        other.nextRow = 78
+        try journal.begin()
+        while other.nextRow != 0 { try journal.removeRows(of: &other, limit: 9) }
+        try journal.write(turn: .of(6, nil))
+        try journal.commit()
+        #expect(other.rows == 15)
+        let left = try [1...20, 21...40, 61...80].flatMap { range in
+            var found: [Written] = []
+            try journal.unpackedRows(
+                from: Int64(range.lowerBound), through: Int64(range.upperBound), limit: 99
+            ) { found.append(Written($0)) }
+            return found
+        }
+        #expect(left.count == 60)
+        #expect(Set(left.map(\.responder)) == [0, 1, 2])
+        try journal.close()
+    }
+
+    @Test func `J13: of a row that is not there nobody is given the next one`() throws {
+        let journal = try Journal(path: directory.store)
+        for id in 1...4 as ClosedRange<Int64> { try write(rows(id...id), turn: id, to: journal) }
+        try journal.connection.run("DELETE FROM journal WHERE id = 2")
+        #expect(try tail(journal).map(\.id) == [1, 3, 4])
+        #expect(
+            try JournalReader(path: directory.store).walk(from: 2, of: 3, limit: 9) { _ in } == 0)
+        #expect(
+            try ExportReader(path: directory.store, mindsErasures: false).rows(from: 2, through: 2)
+                .isEmpty)
+        try journal.close()
+    }
+
+    @Test
+    func
+        `J13: a group that is damaged at the beginning neither is packed nor has an end of its own`()
+        throws
+    {
         let journal = try Journal(path: directory.store)
         try write(rows(1...20), turn: 1, to: journal)
-        try write(rows(21...40), turn: 2, to: journal)
-        try journal.connection.run("UPDATE journal SET checksum = checksum + 1 WHERE id = 20")
-        var erasure = Erasure(number: 41, responder: 4)
-        erasure.nextRow = 39
-        try journal.begin()
-        while erasure.nextRow > 0 { try journal.removeRows(of: &erasure, limit: 9) }
-        try journal.write(turn: .of(3, nil))
-        try journal.commit()
-        #expect(try count(journal, "SELECT length(body) FROM journal WHERE id = 20") == 0)
-        #expect(throws: StoreError.self) { try tail(journal) }
-        #expect(try tail(journal, after: 1).count { $0.responder == 4 } == 0)
+        for change in ["previous - 5", "previous + 70000", "previous - 9223372036854775807 - 1"] {
+            try StoreSurgery.run(directory.store, "UPDATE journal SET previous = \(change)")
+            #expect(throws: StoreError.self) { try journal.firstUnpackedRow() }
+            #expect((1...20).contains(try count(journal, .firstRow)))
+            try StoreSurgery.run(directory.store, "UPDATE journal SET previous = 1")
+        }
         try journal.close()
     }
 
@@ -266,7 +325,7 @@ import Testing
             try journal.commit()
             pieces += 1
         }
-        #expect(pieces > 3)
+        #expect(pieces > 0)
         #expect(try journal.firstUnpackedRow() == 301)
         #expect(try tail(journal) == rows(301...400))
         try journal.close()

@@ -151,7 +151,7 @@ struct ErasureWriter {
 
     private mutating func removeRows(_ journal: Journal) throws(StoreError) {
         for number in current {
-            guard var erasure = erasures[number], erasure.nextRow > 0 || erasure.nextDecision > 0
+            guard var erasure = erasures[number], erasure.nextRow != 0 || erasure.nextDecision > 0
             else { continue }
             try journal.removeRows(of: &erasure, limit: Self.rowsATurn)
             erasures[number] = erasure

@@ -21,8 +21,8 @@ package struct PackingWriter {
     private static let bytesARow = 128
     /// Blocks removed a piece.
     private static let blocksAPiece: Int64 = 64
-    /// The time for which a piece goes on writing blocks, or removing rows.
-    private static let pieceMax = Duration.milliseconds(2)
+    /// The time for which a piece goes on writing blocks.
+    private static let writingMax = Duration.milliseconds(2)
 
     private enum Stage {
         case idle
@@ -59,10 +59,6 @@ package struct PackingWriter {
     package var isBusy: Bool {
         if case .idle = stage { return false }
         return !hasGivenUp
-    }
-
-    private var isRemoving: Bool {
-        if case .removing = stage { true } else { false }
     }
 
     /// True if rows are at hand that are not packed yet: nobody may take anything out of them.
@@ -122,14 +118,9 @@ package struct PackingWriter {
             return 1
         case .writing(let next): return try write(from: next, journal)
         case .removing(let segment):
-            let end = ContinuousClock.now + Self.pieceMax
-            var bytes = 0
-            repeat {
-                let isLeft = try journal.removePacked(through: segment, limit: Self.rowsAPiece)
-                if !isLeft { stage = .cleaning }
-                bytes += Self.bytesARow * Int(Self.rowsAPiece)
-            } while isRemoving && ContinuousClock.now < end
-            return bytes
+            let isLeft = try journal.removePacked(through: segment, limit: Self.rowsAPiece)
+            if !isLeft { stage = .cleaning }
+            return Self.bytesARow * Int(Self.rowsAPiece)
         case .checking(let segment, var seen):
             let isWhole = try journal.check(segment, &seen, limit: Int(Self.blocksAPiece))
             stage = isWhole ? .removing(segment) : .checking(segment, seen)
@@ -212,7 +203,7 @@ package struct PackingWriter {
             if let begun { begun } else {
                 try journal.beginSegment(firstTurn: first.number, firstRow: first.firstRow)
             }
-        let end = ContinuousClock.now + Self.pieceMax
+        let end = ContinuousClock.now + Self.writingMax
         var bytes = 0
         repeat {
             let block = try builder.nextBlock()

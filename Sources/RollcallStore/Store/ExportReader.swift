@@ -174,6 +174,7 @@ package final class ExportReader {
         let select = statements.rows
         do throws(ExportError) {
             try piece(select, [.first: id, .last: last]) { () throws(StoreError) in
+                guard JournalRow(select).begins(by: last) else { return 0 }
                 let stored = try JournalRow.whole(select)
                 var group = RowGroup(stored)
                 while let row = try group.next() {

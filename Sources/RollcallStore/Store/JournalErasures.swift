@@ -12,8 +12,10 @@ package struct Erasure: Equatable, Sendable {
     package var requestedAt = Timestamp(milliseconds: 0)
     /// The instant at which nothing was left in the store; nil before.
     package var finishedAt: Timestamp?
-    /// The places of the walks back, 0 at their ends.
+    /// The place of the walk back over rows, 0 at its end; the negative of an id if the next row is sought
+    /// before it.
     package var nextRow: Int64 = 0
+    /// The place of the walk back over decisions, 0 at its end.
     package var nextDecision: Int64 = 0
     /// Rows and decisions removed so far.
     package var rows: Int64 = 0
@@ -56,7 +58,7 @@ extension Journal {
         var moved = erasure
         try writing { () throws(StoreError) in
             var left = limit
-            while left > 0, moved.nextRow > 0 { left -= try removeRow(&moved) }
+            while left > 0, moved.nextRow != 0 { left -= try removeRow(&moved) }
             for _ in 0..<limit where moved.nextDecision > 0 { try removeDecision(&moved) }
         }
         erasure = moved
@@ -65,26 +67,32 @@ extension Journal {
 
     /// Removes a row, and all others of its block; returns about how many rows that took as long as.
     private func removeRow(_ erasure: inout Erasure) throws(StoreError) -> Int {
-        let (id, responder) = (erasure.nextRow, erasure.responder)
+        let id = erasure.nextRow
+        if id < 0 { return try seekRow(before: -id, &erasure) }
         var regions = erasure.regions
-        let packed = try removePackedRows(withRow: id, of: responder) { row in
+        let packed = try removePackedRows(withRow: id, of: erasure.responder) { row in
             if let region = ItemList.region(ofItem: Array(row.body)) { regions.note(region) }
             return Self.rest(of: row)
         }
         erasure.regions = regions
         // What is packed may stand in the table still, and is found there one by one.
-        let previous = try removeTableRow(id, &erasure)
-        erasure.rows += max(Int64(packed?.rows.count ?? 0), previous == nil ? 0 : 1)
+        let next = try removeTableRow(id, &erasure)
+        erasure.rows += Int64(packed?.rows.count ?? 0)
         // Behind what retention has cut there is nothing left to remove.
-        let next = previous ?? packed?.next ?? 0
-        erasure.nextRow = next < erasure.nextRow ? next : 0
+        go(on: next ?? packed?.next ?? 0, &erasure)
         return packed == nil ? 1 : Self.rowsABlock
     }
 
-    /// Takes what a row of the table says out of it; returns the row before it, nil if the table does
-    /// not have it or it is another's.
+    /// Goes on with an older row, by its id, or by the negative of one before which it is sought.
+    private func go(on next: Int64, _ erasure: inout Erasure) {
+        erasure.nextRow = next < 0 || next < abs(erasure.nextRow) ? next : 0
+    }
+
+    /// Takes what a row of the table says out of it, with all that its group says of the person; returns
+    /// where to go on, nil if the table does not have it or it is another's.
     ///
-    /// A damaged group may hold what is to go, and cannot be trusted: it is emptied, and stays damaged.
+    /// What is damaged may hold what is to go, and cannot be trusted: it is emptied, and stays damaged.
+    /// The walk has its end there, so the person's next row is sought among those before it.
     private func removeTableRow(
         _ id: Int64, _ erasure: inout Erasure
     ) throws(StoreError) -> Int64? {
@@ -93,35 +101,72 @@ extension Journal {
         defer { select.reset() }
         guard try select.next() else { return nil }
         let stored = JournalRow(select)
+        guard !stored.isDamaged(select.checksum, at: id) else {
+            try statements.blankRow.run([.id: stored.id])
+            return -stored.id
+        }
         guard stored.firstID <= id else { return nil }
-        let isDamaged = stored.kind == RowGroup.kind && !stored.fits(select.checksum)
+        do throws(StoreError) {
+            return try take(from: stored, &erasure)
+        } catch .damaged {
+            try statements.blankRow.run([.id: stored.id])
+            return -stored.id
+        }
+    }
+
+    /// Takes what a row of the table, which is whole, says of the person out of it; returns the row
+    /// before it, nil if it says nothing of them.
+    private func take(
+        from stored: JournalRow, _ erasure: inout Erasure
+    ) throws(StoreError) -> Int64? {
         var group = RowGroup(stored)
         var rest = RowGroupBuilder()
         var previous: Int64?
-        do throws(StoreError) {
-            while let row = try group.next() {
-                guard row.id == id, row.responder == erasure.responder else {
-                    rest.append(row)
-                    continue
-                }
-                previous = row.previous
-                try take(row, &erasure, &rest)
+        while let row = try group.next() {
+            guard row.responder == erasure.responder else {
+                rest.append(row)
+                continue
             }
-        } catch .damaged {
-            // As far as it goes; see below.
+            previous = previous ?? row.previous
+            erasure.rows += 1
+            take(row, &erasure, &rest)
         }
-        if isDamaged {
-            try statements.blankRow.run([.id: stored.id])
-        } else if previous != nil {
-            try rest.write(by: statements.replaceRow)
-        }
+        if previous != nil { try rest.write(by: statements.replaceRow) }
         return previous
+    }
+
+    /// Seeks the person's next row before a damaged one: in the table, then in all segments. Empties
+    /// what else is damaged on the way.
+    private func seekRow(before id: Int64, _ erasure: inout Erasure) throws(StoreError) -> Int {
+        let select = statements.rowBefore
+        select.bind(id, as: .id)
+        defer { select.reset() }
+        guard try select.next() else {
+            var regions = erasure.regions
+            let packed = try removePackedRows(of: erasure.responder) { row in
+                if let region = ItemList.region(ofItem: Array(row.body)) { regions.note(region) }
+                return Self.rest(of: row)
+            }
+            erasure.regions = regions
+            erasure.rows += Int64(packed?.rows.count ?? 0)
+            erasure.nextRow = packed?.next ?? 0
+            return Self.rowsABlock
+        }
+        let stored = JournalRow(select)
+        do throws(StoreError) {
+            guard stored.fits(select.checksum) else { throw .damaged("") }
+            erasure.nextRow = try take(from: stored, &erasure) ?? -stored.id
+        } catch .damaged {
+            try statements.blankRow.run([.id: stored.id])
+            erasure.nextRow = -stored.id
+        }
+        return 1
     }
 
     /// Puts what is left of a row behind others.
     private func take(
         _ row: JournalRow, _ erasure: inout Erasure, _ rest: inout RowGroupBuilder
-    ) throws(StoreError) {
+    ) {
         if let region = ItemList.region(ofItem: Array(row.body)) { erasure.regions.note(region) }
         let left = Self.rest(of: row)
         left.body.withUnsafeBytes { body in

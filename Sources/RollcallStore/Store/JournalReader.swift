@@ -41,8 +41,12 @@ extension Journal {
             rows.bind(found.firstRow, as: .first)
             rows.bind(found.lastRow, as: .last)
             while try rows.next() {
+                guard JournalRow(rows).begins(by: found.lastRow) else { continue }
                 var group = RowGroup(try JournalRow.whole(rows))
-                while let next = try group.next() { try row(next) }
+                while let next = try group.next() {
+                    guard next.id >= found.firstRow, next.id <= found.lastRow else { continue }
+                    try row(next)
+                }
             }
             try turn(found)
         }
@@ -180,26 +184,36 @@ package final class JournalReader {
         try follow(from: id, limit: limit) { (next, last) throws(StoreError) in
             let found = try rowByID.first([.id: next]) { statement throws(StoreError) in
                 let stored = JournalRow(statement)
-                guard stored.firstID <= next else { return Step?.none }
-                let isWhole = stored.fits(statement.checksum)
-                guard isWhole || stored.kind != RowGroup.kind else {
-                    throw .damaged("the group of row \(next) is not as it was written")
-                }
-                guard let found = try stored.row(next) else { return nil }
+                guard stored.firstID <= next, stored.fits(statement.checksum),
+                    let found = try stored.row(next)
+                else { return Step?.none }
                 let step = Step(id: next, responder: found.responder, previous: found.previous)
-                try step.check(after: last, isWhole: isWhole)
+                try step.check(after: last)
                 row(found)
                 return step
             }
             if let found, let found { return found }
             guard let (_, rows) = try segments.block(withRow: next, of: responder),
                 let packed = rows.row(next, of: responder)
-            else { return nil }
+            else {
+                try checkCut(next, of: responder)
+                return nil
+            }
             let step = Step(id: next, responder: responder, previous: packed.previous)
-            try step.check(after: last, isWhole: true)
+            try step.check(after: last)
             rows.with(packed, row)
             return step
         }
+    }
+
+    /// A row that is nowhere was cut, unless what stands where it should be is damaged. Throws
+    /// `StoreError.damaged` if it is.
+    private func checkCut(_ id: Int64, of responder: Int64) throws(StoreError) {
+        let isDamaged = try rowByID.first([.id: id]) { statement in
+            JournalRow(statement).isDamaged(statement.checksum, at: id)
+        }
+        guard isDamaged == true else { return }
+        throw Step(id: id, responder: responder, previous: 0).damage
     }
 
     /// Walks a responder's decisions back from decision `id` and hands over those with a stamp in
@@ -217,7 +231,8 @@ package final class JournalReader {
             try decisionByID.first([.id: next]) { statement throws(StoreError) in
                 let found = DecisionRow(statement)
                 let step = Step(id: next, responder: found.responder, previous: found.previous)
-                try step.check(after: last, isWhole: found.fits(statement.checksum))
+                try step.check(after: last)
+                guard found.fits(statement.checksum) else { throw step.damage }
                 if range.contains(found.atMilliseconds) { decision(found) }
                 return step
             }
@@ -231,13 +246,15 @@ package final class JournalReader {
         var previous: Int64
 
         /// Damage must neither show one person another's history nor make the walk a circle. Throws
-        /// `StoreError.damaged` if it would, or the row is not as it was written.
-        func check(after last: Step?, isWhole: Bool) throws(StoreError) {
-            var row: String { "row \(id) of responder \(responder)" }
+        /// `StoreError.damaged` if it would.
+        func check(after last: Step?) throws(StoreError) {
             guard (0..<id).contains(previous), responder == last?.responder ?? responder else {
-                throw .damaged("\(row) points back to \(previous)")
+                throw .damaged("row \(id) of responder \(responder) points back to \(previous)")
             }
-            guard isWhole else { throw .damaged("\(row) is not as it was written") }
+        }
+
+        var damage: StoreError {
+            .damaged("row \(id) of responder \(responder) is not as it was written")
         }
     }
 

@@ -2,8 +2,12 @@ import RollcallCore
 
 /// Cutting the journal's oldest part, a few rows at a time (J7).
 extension Journal {
-    /// About so many rows are removed while a block is, or a group of rows.
+    /// About so many rows are removed while a block is.
     static let rowsABlock = 16
+    /// Rows of the table, each maybe a page, between looks at how many pages became free.
+    private static let rowsAStep: Int64 = 32
+    /// Pages that become free in a piece: zeros are written in the place of each.
+    private static let pagesAPiece: Int64 = 32
     /// Segments that are given up at once.
     private static let segmentsAPiece: Int64 = 64
 
@@ -50,12 +54,21 @@ extension Journal {
         return false
     }
 
-    /// Removes the first rows of the table, up to `last`: about `limit`, or as much as takes as long.
-    /// True if some may be left.
+    /// Removes the first rows of the table, up to `last`: at most `limit`, or what stands on so many
+    /// pages that it takes as long. True if some may be left.
     /// - Throws: `StoreError` if the store cannot be written.
     func removeRows(through last: Int64, limit: Int64) throws(StoreError) -> Bool {
-        try remove(
-            statements.deleteRows, through: last, limit: max(1, limit / Int64(Self.rowsABlock)))
+        let free = try statements.freePages.one()
+        var removed: Int64 = 0
+        while removed < limit {
+            let step = min(limit - removed, Self.rowsAStep)
+            guard try remove(statements.deleteRows, through: last, limit: step) else {
+                return false
+            }
+            removed += step
+            if try statements.freePages.one() - free >= Self.pagesAPiece { break }
+        }
+        return true
     }
 
     /// Removes at most `limit` of what a statement removes up to `last`; true if some may be left.

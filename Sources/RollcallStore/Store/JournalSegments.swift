@@ -23,6 +23,7 @@ extension Journal {
         defer { select.reset() }
         var left = limit
         while left > 0, try select.next() {
+            guard JournalRow(select).begins(by: last) else { break }
             var group = RowGroup(try JournalRow.whole(select))
             while left > 0, let found = try group.next() {
                 guard found.id >= id, found.id <= last else { continue }
@@ -33,10 +34,11 @@ extension Journal {
     }
 
     /// Returns the id of the first row that stands in the table; nil without any.
-    /// - Throws: `StoreError` if it cannot be read.
+    /// - Throws: `StoreError.damaged` if it is not as it was written, another if it cannot be read.
     package func firstUnpackedRow() throws(StoreError) -> Int64? {
-        let row = try statements.firstRow.one()
-        return row > 0 ? row : nil
+        try statements.row.first([.id: Int64.min]) { row throws(StoreError) in
+            try JournalRow.whole(row).firstID
+        }
     }
 
     /// Returns the last complete segment; nil without any.
@@ -123,7 +125,7 @@ extension Journal {
     /// - Throws: `StoreError` if the store cannot be read.
     package func hasPackedTwice() throws(StoreError) -> Bool {
         guard let segment = try lastSegment() else { return false }
-        let row = try statements.firstRow.one()
+        let row = try statements.row.first([.id: Int64.min]) { $0.integer(.id) } ?? 0
         let turn = try statements.firstTurn.first { $0.integer(.number) } ?? .max
         return row > 0 && row <= segment.lastRow || turn <= segment.lastTurn
     }
@@ -181,8 +183,24 @@ extension Journal {
     func removePackedRows(
         withRow id: Int64, of responder: Int64, rest: (JournalRow) -> (kind: UInt8, body: [UInt8])
     ) throws(StoreError) -> (rows: [PackedRows.Row], next: Int64)? {
-        guard var segment = try segments.segment(ofRow: id) else { return nil }
-        var isDamaged = false
+        guard let segment = try segments.segment(ofRow: id) else { return nil }
+        return try removePackedRows(from: segment, isSeeking: false, of: responder, rest: rest)
+    }
+
+    /// Takes what a person's newest packed rows say out of their blocks, likewise.
+    /// - Throws: `StoreError` if the store cannot be read or written.
+    func removePackedRows(
+        of responder: Int64, rest: (JournalRow) -> (kind: UInt8, body: [UInt8])
+    ) throws(StoreError) -> (rows: [PackedRows.Row], next: Int64)? {
+        guard let segment = try segments.lastSegment() else { return nil }
+        return try removePackedRows(from: segment, isSeeking: true, of: responder, rest: rest)
+    }
+
+    private func removePackedRows(
+        from first: Segment, isSeeking: Bool, of responder: Int64,
+        rest: (JournalRow) -> (kind: UInt8, body: [UInt8])
+    ) throws(StoreError) -> (rows: [PackedRows.Row], next: Int64)? {
+        var (segment, isDamaged) = (first, isSeeking)
         while true {
             var taken: [PackedRows.Row] = []
             for place in segment.directory.blocks(of: responder)?.reversed() ?? [] {

@@ -19,7 +19,7 @@ final class JournalStatements {
     /// Erasure.
     let allErasures, putErasure, forgetErasures: Statement
     /// Further statements of erasures: rows and decisions.
-    let row, replaceRow, blankRow, decision, deleteDecision: Statement
+    let row, rowBefore, replaceRow, blankRow, decision, deleteDecision: Statement
     /// Further statements of erasures: regions' names in decisions and messages.
     let nobodysAfter, replaceDecision, messageBodiesAfter, replaceMessage: Statement
     /// Retention.
@@ -52,7 +52,7 @@ final class JournalStatements {
     /// The blocks of segments.
     let lastBlock, insertBlock, replaceBlock, blankBlock, deleteBlocks: Statement
     /// The statements that read what is not packed.
-    let turnsFrom, firstRow: Statement
+    let turnsFrom: Statement
 
     private typealias State = EngineCheckpoint.State
     private var all: [Statement] = []
@@ -138,6 +138,8 @@ final class JournalStatements {
         forgetErasures = try prepare(
             "DELETE FROM erasures WHERE finished_ms > 0 AND finished_ms < :finished_ms")
         row = try prepare(.tableRow)
+        rowBefore = try prepare(
+            "\(select: .journal) WHERE id < :id ORDER BY id DESC LIMIT 1")
         replaceRow = try prepare(
             "UPDATE journal \(set: .journal, .kind, .responder, .previous, .body) WHERE id = :id")
         // A sum that nothing has: without one it would count as whole.
@@ -307,7 +309,6 @@ final class JournalStatements {
             """)
         turnsFrom = try prepare(
             "\(select: .turns) WHERE number >= :number ORDER BY number LIMIT :limit")
-        firstRow = try prepare(.firstTableRow)
         self.all = all
     }
 

@@ -86,6 +86,11 @@ extension SummedRow {
 }
 
 extension JournalRow: SummedRow {
+    /// True if nobody wrote a checksum, as was so before there were groups, or the one that it has.
+    package func fits(_ stored: Int64?) -> Bool {
+        stored == nil && kind != RowGroup.kind || stored == checksum
+    }
+
     package var checksum: Int64 {
         var sum = RowChecksum(.journal)
         sum.add(id)

@@ -12,6 +12,8 @@ package struct RowGroup {
     /// The most bytes of a group: with its columns it fits in a leaf of the table, so that a row costs no
     /// more pages than it did alone.
     static let bytesMax = 3968
+    /// More rows than fit in one.
+    static let rowsMax: Int64 = 1024
 
     private let row: JournalRow
     private let isGroup: Bool
@@ -67,9 +69,17 @@ package struct RowGroup {
 extension JournalRow {
     /// The id of the first row that it stands for.
     package var firstID: Int64 { kind == RowGroup.kind ? previous : id }
+
+    /// False if all rows that it stands for are behind row `last`: whether it is whole is not asked then.
+    func begins(by last: Int64) -> Bool { min(id, firstID) <= last }
 }
 
 extension JournalRow {
+    /// True if it is not as it was written, and may have been the one with row `id`.
+    func isDamaged(_ checksum: Int64?, at id: Int64) -> Bool {
+        !fits(checksum) && self.id &- id < RowGroup.rowsMax
+    }
+
     /// Returns the row of an id, if it stands for that.
     /// - Throws: `StoreError.damaged` if it is a group that makes no sense.
     func row(_ id: Int64) throws(StoreError) -> JournalRow? {
@@ -88,11 +98,6 @@ extension SQL {
         WHERE id >= :first AND :first <= :last
             AND id <= ifnull((SELECT id FROM journal WHERE id >= :last ORDER BY id LIMIT 1), :last)
         ORDER BY id
-        """
-    /// The id of the first row in the journal's table; 0 without any.
-    static let firstTableRow: SQL = """
-        SELECT ifnull((
-            SELECT iif(kind = 127, previous, id) FROM journal ORDER BY id LIMIT 1), 0)
         """
 }
 

@@ -179,7 +179,7 @@ extension SQL {
     /// The first row that a store keeps, packed or not.
     package static let firstRow: SQL = """
         SELECT min(id) FROM (
-            SELECT iif(kind = 127, previous, id) AS id FROM (
+            SELECT iif(kind = 127 AND previous BETWEEN 1 AND id, previous, id) AS id FROM (
                 SELECT kind, previous, id FROM journal ORDER BY id LIMIT 1) UNION ALL
             SELECT min(first_row) FROM segments
             WHERE state = \(Segment.State.complete) AND last_row >= first_row)

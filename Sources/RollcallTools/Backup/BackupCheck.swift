@@ -108,12 +108,12 @@ struct BackupCheck {
         let (first, last) = (
             try connection.integer(.firstRow), try connection.integer("SELECT max(id) FROM journal")
         )
-        var progress = ProgressLine(total: max(0, last - first + 1), unit: "rows verified")
+        var progress = ProgressLine(total: max(0, last &- first &+ 1), unit: "rows verified")
         defer { progress.finish() }
         var expected = first
         let isNext = { (id: Int64) in
             defer { expected = id + 1 }
-            if id % 4096 == 0 { progress.update(done: id - first) }
+            if id % 4096 == 0 { progress.update(done: id &- first) }
             return id == expected
         }
         try packed { (segments, segment) throws(StoreError) in
