@@ -13,7 +13,7 @@ import RollcallStore
 /// * alerts: decisions and messages about alerts lose the names of their regions that nobody has any
 ///   more.
 /// * samples: counts by region lose the same names.
-/// * older checkpoints: those that still hold them are written anew, slice by slice.
+/// * older checkpoints: their slices of those that still hold them are written anew.
 /// * log: what the write-ahead log still holds is moved into the file and cut off.
 ///
 /// It begins again with whom it was at after a restart; no step minds being done twice.
@@ -26,9 +26,8 @@ struct ErasureWriter {
     private static let pushesATurn: Int64 = 1000
     /// Decisions and messages about alerts, and regions of samples, looked at a turn.
     static let alertsATurn: Int64 = 1000
-    /// Slices of older checkpoints looked at a turn.
-    private static let slicesATurn: Int64 = 4
-
+    /// The time for which a turn looks at slices of older checkpoints.
+    private static let lookingMax = Duration.milliseconds(2)
     /// Blocks of segments that are kept no longer, removed a turn.
     private static let blocksATurn: Int64 = 64
 
@@ -39,7 +38,7 @@ struct ErasureWriter {
         case decisions(after: Int64)
         case messages(after: MessagePlace)
         case samples(after: Int64)
-        case checkpoints([EngineCheckpoint], slice: Int64)
+        case checkpoints([EngineCheckpoint], SliceWalk?)
         case pruning
         case log
     }
@@ -131,12 +130,11 @@ struct ErasureWriter {
             let next = try journal.forgetSampledRegions(
                 regions, engine, after: last, limit: Self.alertsATurn)
             if let next { stage = .samples(after: next) } else { try findCheckpoints(journal) }
-        case .checkpoints(let left, let slice):
-            try rewrite(left, from: slice, journal, engine)
+        case .checkpoints(let left, let walk):
+            try rewrite(left, walk, journal, engine)
         case .pruning:
             // Even those that are kept no longer: their bytes are what counts.
-            try journal.dropUnfinishedSegments()
-            if try journal.pruneCheckpoints(slicesMax: 2) { return }
+            if try journal.pruneCheckpoints() { return }
             if try !journal.pruneSegments(blocksMax: Self.blocksATurn) {
                 try forgetRegions(journal)
                 stage = .log
@@ -210,48 +208,53 @@ struct ErasureWriter {
 
     private mutating func findCheckpoints(_ journal: Journal) throws(StoreError) {
         let newest = current.compactMap { erasures[$0]?.turn }.max() ?? 0
-        stage = .checkpoints(try journal.checkpoints(beforeTurn: newest), slice: 0)
+        stage = .checkpoints(try journal.checkpoints(beforeTurn: newest), nil)
     }
 
     private mutating func rewrite(
-        _ left: [EngineCheckpoint], from first: Int64, _ journal: Journal, _ engine: Engine
+        _ left: [EngineCheckpoint], _ begun: SliceWalk?, _ journal: Journal, _ engine: Engine
     ) throws(StoreError) {
         guard let checkpoint = left.first else {
+            // Once: nothing is packed while somebody is erased.
+            try journal.dropUnfinishedSegments()
             stage = .pruning
             return
         }
-        guard checkpoint.engineVersion == Engine.version else {
-            // Written by other rules, which cannot be written any more.
-            try journal.dropCheckpoint(turn: checkpoint.turn)
-            stage = .checkpoints(Array(left.dropFirst()), slice: 0)
-            return
-        }
-        let people = Set(
-            current.compactMap { number in erasures[number].map { Int($0.responder) - 1 } })
-        let end = min(first + Self.slicesATurn, checkpoint.slices)
-        for index in first..<end {
-            // A checkpoint may have been given up meanwhile: the pruning finds it.
+        let people = peopleOfCurrent.map { $0 - 1 }
+        var walk = begun ?? SliceWalk(checkpoint, of: people)
+        let isKept = try rewrite(checkpoint, &walk, Set(people.map { Int($0) }), journal, engine)
+        // Nobody will begin with it, and nobody may write it anew as if it were whole.
+        if !isKept { try journal.dropCheckpoint(turn: checkpoint.turn) }
+        let isOver = walk.isOver || !isKept
+        stage = .checkpoints(isOver ? Array(left.dropFirst()) : left, isOver ? nil : walk)
+    }
+
+    /// Writes slices of a checkpoint anew; false if it cannot be written, since it is damaged or of
+    /// other rules.
+    private func rewrite(
+        _ checkpoint: EngineCheckpoint, _ walk: inout SliceWalk, _ people: Set<Int>,
+        _ journal: Journal, _ engine: Engine
+    ) throws(StoreError) -> Bool {
+        let (turn, version) = (checkpoint.turn, checkpoint.engineVersion)
+        guard version == Engine.version else { return false }
+        let end = ContinuousClock.now + Self.lookingMax
+        repeat {
             var slice: [UInt8]?
             do throws(StoreError) {
-                slice = try journal.slice(
-                    turn: checkpoint.turn, index: index, engineVersion: checkpoint.engineVersion)
+                slice = try journal.slice(turn: turn, index: walk.next, engineVersion: version)
             } catch .damaged {
-                // Nobody will begin with it, and nobody may write it anew as if it were whole.
-                try journal.dropCheckpoint(turn: checkpoint.turn)
-                break
+                return false
             }
-            guard let slice else { break }
-            guard let without = Checkpoint.slice(slice, without: people, of: regions, as: engine)
-            else {
-                continue
+            // It was given up meanwhile: the pruning finds it.
+            guard let slice else { return false }
+            let without = Checkpoint.slice(slice, without: people, of: regions, as: engine)
+            if let without {
+                try journal.replaceSlice(
+                    turn: turn, index: walk.next, engineVersion: version, with: without)
             }
-            try journal.replaceSlice(
-                turn: checkpoint.turn, index: index, engineVersion: checkpoint.engineVersion,
-                with: without)
-        }
-        stage =
-            end == checkpoint.slices
-            ? .checkpoints(Array(left.dropFirst()), slice: 0) : .checkpoints(left, slice: end)
+            guard walk.pass(Checkpoint.firstPerson(ofSlice: slice)) else { return false }
+        } while !walk.isOver && ContinuousClock.now < end
+        return true
     }
 
     /// The log was cut: nothing is left of those that were being removed. It is kept next.

@@ -17,9 +17,6 @@ package struct CheckpointWriter {
     /// Bytes of slices after which a turn writes no further one, unless it must keep pace: its commit
     /// makes them durable.
     private static let bytesMax = 256 << 10
-    /// About what two slices of an older checkpoint take, which a turn overwrites with zeros.
-    private static let bytesPruned = 512 << 10
-
     /// The newest complete one.
     package private(set) var last: EngineCheckpoint?
     /// About how many bytes the last turn wrote.
@@ -122,7 +119,7 @@ package struct CheckpointWriter {
     ) throws(StoreError) {
         let bytesMax = isWaitedFor ? Self.bytesMax : .max
         var bytes = 0
-        bytesWritten = Self.bytesPruned
+        bytesWritten = Journal.bytesPruned
         guard let checkpoint else { return }
         if next == 0 {
             try journal.beginCheckpoint(
@@ -134,8 +131,9 @@ package struct CheckpointWriter {
         var mayGoOn = false
         repeat {
             let slice = checkpoint.slice(next)
-            // Slices of names are small, and were each of them to remove two of people, a turn would
-            // have megabytes to overwrite. But who must keep pace must not leave them to pile up.
+            // Were each of them to remove older ones, a turn would have megabytes to overwrite; what the
+            // first one removes is twice what a turn writes. But who must keep pace must not leave them
+            // to pile up.
             let isFew = bytes > 0 && next >= due && isWaitedFor
             try append(slice, to: journal, isPruning: !isFew)
             bytes += slice.count

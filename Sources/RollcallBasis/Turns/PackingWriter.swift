@@ -26,8 +26,9 @@ package struct PackingWriter {
 
     private enum Stage {
         case idle
-        /// Blocks of what was given up are removed, and what is packed from the tables.
-        case cleaning
+        /// Segments that were not finished are given up, blocks of what was are removed, and what is packed
+        /// from the tables.
+        case cleaning(hasDropped: Bool)
         /// Turns, then rows, are read, up to a turn.
         case reading(through: Int64)
         /// Blocks are written; `next` is the id of the next one, nil before the first.
@@ -81,7 +82,7 @@ package struct PackingWriter {
 
     /// Looks for what can be packed: at the start of a store with a checkpoint, and after each.
     package mutating func consider() {
-        if case .idle = stage { stage = .cleaning }
+        if case .idle = stage { stage = .cleaning(hasDropped: false) }
     }
 
     /// Returns why history cannot be packed, once; nil if it can.
@@ -112,14 +113,14 @@ package struct PackingWriter {
     ) throws(StoreError) -> Int {
         switch stage {
         case .idle: return 0
-        case .cleaning: return try clean(journal, cut)
+        case .cleaning(let hasDropped): return try clean(journal, cut, hasDropped)
         case .reading(let last):
             try read(through: last, journal)
             return 1
         case .writing(let next): return try write(from: next, journal)
         case .removing(let segment):
             let isLeft = try journal.removePacked(through: segment, limit: Self.rowsAPiece)
-            if !isLeft { stage = .cleaning }
+            if !isLeft { stage = .cleaning(hasDropped: true) }
             return Self.bytesARow * Int(Self.rowsAPiece)
         case .checking(let segment, var seen):
             let isWhole = try journal.check(segment, &seen, limit: Int(Self.blocksAPiece))
@@ -129,9 +130,11 @@ package struct PackingWriter {
     }
 
     private mutating func clean(
-        _ journal: Journal, _ cut: Int64
+        _ journal: Journal, _ cut: Int64, _ hasDropped: Bool
     ) throws(StoreError) -> Int {
-        try journal.dropUnfinishedSegments()
+        // Once: what is finished from now on is not given up.
+        if !hasDropped { try journal.dropUnfinishedSegments() }
+        stage = .cleaning(hasDropped: true)
         if try journal.pruneSegments(blocksMax: Self.blocksAPiece) {
             return Int(Self.blocksAPiece) * RowPacker.bytesOfPage
         }
@@ -215,7 +218,7 @@ package struct PackingWriter {
         if builder.isOver {
             try journal.completeSegment(builder)
             builder = SegmentBuilder()
-            stage = .cleaning
+            stage = .cleaning(hasDropped: true)
         }
         return bytes
     }

@@ -50,9 +50,7 @@ package struct Checkpoint: Sendable {
         var number = slice.first
         for page in pages[first..<min(first + Self.pagesASlice, pages.count)] {
             for person in page {
-                let start = Int(person.idOffset)
-                let id = idBytes[start..<(start + Int(person.idCount))]
-                slice.append(person, id, tables.extras(number))
+                slice.append(person, idBytes[person.idRange], tables.extras(number))
                 number += 1
             }
         }

@@ -50,7 +50,7 @@ struct CheckpointHead {
         archive.codePart { archive in
             archive.code(&people)
             // Room only: what is said to come must come.
-            if archive.isReading { engine.roster.reserve(min(max(0, people), 2_000_000)) }
+            if archive.isReading { engine.roster.reserve(min(max(0, people), 5_000_000)) }
         }
         if archive.isReading && archive.version < 3 { return }
         archive.codePart { engine.gaps.mass.code(&$0) }

@@ -40,19 +40,15 @@ private struct PeopleBlock: Sendable {
 
     /// Nil for another kind of slice, and for a damaged one.
     init?(_ bytes: [UInt8], _ version: Int64) {
-        guard let (first, found) = PeopleSlice.reader(bytes, version) else { return nil }
-        var archive = found
-        self.first = first
+        guard var reader = PeopleReader(bytes, version) else { return nil }
+        first = reader.first
         self.bytes = bytes
         people.reserveCapacity(Checkpoint.peopleASlice)
-        while !archive.isAtEnd {
+        while !reader.isAtEnd {
             var person = Responder()
-            guard archive.codeID(of: &person) else { return nil }
-            var beside = PersonExtras()
-            person.code(&archive, &beside.factOverflow)
-            let hasMore = beside.code(&archive)
-            if hasMore || beside.factOverflow != nil { extras.append((people.count, beside)) }
-            if archive.isDamaged { return nil }
+            var beside: PersonExtras?
+            guard reader.next(&person, &beside) else { return nil }
+            if let beside { extras.append((people.count, beside)) }
             people.append(person)
         }
     }
@@ -60,7 +56,7 @@ private struct PeopleBlock: Sendable {
 
 extension Archive {
     /// Passes over an id, and notes where it stands; false if it cannot be one.
-    fileprivate mutating func codeID(of person: inout Responder) -> Bool {
+    mutating func codeID(of person: inout Responder) -> Bool {
         let range = range()
         guard let offset = UInt32(exactly: range.lowerBound),
             let count = UInt8(exactly: range.count)
@@ -68,6 +64,11 @@ extension Archive {
         (person.idOffset, person.idCount) = (offset, count)
         return !isDamaged
     }
+}
+
+extension Responder {
+    /// The place of the id in the bytes that hold it.
+    var idRange: Range<Int> { Int(idOffset)..<(Int(idOffset) + Int(idCount)) }
 }
 
 /// Puts an engine together from a checkpoint's slices, one after the other.
@@ -151,11 +152,10 @@ extension Engine {
     fileprivate mutating func restore(
         _ person: inout Responder, _ bytes: Span<UInt8>, _ extras: PersonExtras?
     ) -> Bool {
-        let id = Int(person.idOffset)..<(Int(person.idOffset) + Int(person.idCount))
-        guard regions.names.indices.contains(Int(person.region)),
-            circles.names.indices.contains(Int(person.circles)),
-            [person.osVersion, person.appVersion, person.manufacturer, person.model]
-                .allSatisfy({ versions.names.indices.contains(Int($0)) })
+        let id = person.idRange
+        let phone = person.phoneNames
+        guard regions.hasNumber(person.region), circles.hasNumber(person.circles),
+            phone.indices.allSatisfy({ versions.hasNumber(UInt32(phone[$0])) })
         else { return false }
         person.hasGap = extras?.gap != nil
         person.hasNudges = extras?.nudges != nil

@@ -27,6 +27,9 @@ struct PersonExtras: Sendable {
             | (nudges?.isAskedFor == true ? 1 << 14 : 0)
     }
 
+    /// True if any is there that is not written with the person.
+    var isAny: Bool { flags != 0 }
+
     /// Most people have none of it: one byte. True if there is any.
     @discardableResult
     mutating func code(_ archive: inout Archive) -> Bool {
@@ -150,17 +153,18 @@ struct NamesSlice {
 
 /// A slice of people, one after the other, each behind their id and before their extras.
 struct PeopleSlice {
-    private static let tag: UInt8 = 2
+    fileprivate static let tag: UInt8 = 3
 
     /// Number of the first person.
     let first: Int
     private var archive = Archive()
+    private var packing = PersonPacking()
 
     /// An empty slice that begins with person `first`.
     init(first: Int) {
         self.first = first
         var number = first
-        archive.reserve(Checkpoint.peopleASlice * 256)
+        archive.reserve(Checkpoint.peopleASlice * 96)
         archive.code(&number)
     }
 
@@ -171,17 +175,55 @@ struct PeopleSlice {
     mutating func append(_ person: Responder, _ id: ArraySlice<UInt8>, _ extras: PersonExtras) {
         var (person, extras) = (person, extras)
         archive.append(id)
-        person.code(&archive, &extras.factOverflow)
-        extras.code(&archive)
+        let hasExtras = extras.isAny
+        _ = packing.code(&person, &extras.factOverflow, hasExtras: hasExtras, &archive)
+        if hasExtras { extras.code(&archive) }
     }
+}
 
-    /// The number of the slice's first person and an archive at them; nil for another kind of slice.
-    static func reader(_ bytes: [UInt8], _ version: Int64) -> (first: Int, archive: Archive)? {
-        guard bytes.first == tag else { return nil }
-        var archive = Archive(reading: bytes, from: 1, version: version)
+/// Reads the people of a slice, one after the other.
+struct PeopleReader {
+    /// The tag of slices from before people were packed.
+    private static let plainTag: UInt8 = 2
+
+    /// Number of the first person.
+    let first: Int
+    private var archive: Archive
+    private var packing = PersonPacking()
+    private let isPlain: Bool
+
+    /// A reader of a slice that an engine of `version` wrote; nil if it is another kind of slice.
+    init?(_ bytes: [UInt8], _ version: Int64) {
+        isPlain = bytes.first == Self.plainTag
+        guard isPlain || bytes.first == PeopleSlice.tag else { return nil }
+        archive = Archive(reading: bytes, from: 1, version: version)
         var first = 0
         archive.code(&first)
-        return archive.isDamaged ? nil : (first, archive)
+        self.first = first
+        if archive.isDamaged { return nil }
+    }
+
+    /// True once everybody was read.
+    var isAtEnd: Bool { archive.isAtEnd }
+
+    /// Reads the next person, whose id stands in the slice where they say, and what stands beside them,
+    /// nil for nothing; false for damage.
+    mutating func next(_ person: inout Responder, _ extras: inout PersonExtras?) -> Bool {
+        extras = nil
+        guard archive.codeID(of: &person) else { return false }
+        var overflow: FactTable?
+        var hasExtras = true
+        if isPlain {
+            person.code(&archive, &overflow)
+        } else {
+            hasExtras = packing.code(&person, &overflow, hasExtras: false, &archive)
+        }
+        guard hasExtras || overflow != nil else { return !archive.isDamaged }
+        var beside = PersonExtras()
+        hasExtras = hasExtras && beside.code(&archive)
+        beside.factOverflow = overflow
+        if hasExtras || overflow != nil { extras = beside }
+        return !archive.isDamaged
     }
 }
 
@@ -204,36 +246,37 @@ extension Checkpoint {
             }
             return isChanged ? names.bytes : nil
         }
-        guard var found = PeopleSlice.reader(slice, Engine.version) else {
+        guard let reader = PeopleReader(slice, Engine.version) else {
             return CheckpointHead.bytes(slice, forgetting: erased, as: engine)
         }
-        let numbers = found.first..<(found.first + peopleASlice)
-        guard people.contains(where: numbers.contains) else { return nil }
-        return PeopleSlice.copy(&found.archive, from: found.first, without: people)
+        return PeopleSlice.copy(slice, reader, without: people)
+    }
+
+    /// Returns the number of the first person of a stored slice; nil for another kind of slice.
+    package static func firstPerson(ofSlice slice: [UInt8]) -> Int? {
+        PeopleReader(slice, Engine.version)?.first
     }
 }
 
 extension PeopleSlice {
     /// The people of a slice, with nobody in the places of some; nil if they are not there.
     fileprivate static func copy(
-        _ archive: inout Archive, from first: Int, without people: Set<Int>
+        _ slice: [UInt8], _ reader: PeopleReader, without people: Set<Int>
     ) -> [UInt8]? {
-        var copy = PeopleSlice(first: first)
-        var number = first
+        var reader = reader
+        var copy = PeopleSlice(first: reader.first)
+        var number = reader.first
         var isChanged = false
-        while !archive.isAtEnd {
-            var id: [UInt8] = []
+        while !reader.isAtEnd {
             var person = Responder()
-            var extras = PersonExtras()
-            archive.code(&id)
-            person.code(&archive, &extras.factOverflow)
-            extras.code(&archive)
-            if archive.isDamaged { return nil }
+            var extras: PersonExtras?
+            guard reader.next(&person, &extras) else { return nil }
+            let id = slice[person.idRange]
             if people.contains(number), !id.isEmpty {
                 copy.append(Responder(), [], PersonExtras())
                 isChanged = true
             } else {
-                copy.append(person, id[...], extras)
+                copy.append(person, id, extras ?? PersonExtras())
             }
             number += 1
         }

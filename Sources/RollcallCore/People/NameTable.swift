@@ -34,6 +34,9 @@ package struct NameTable: Sendable {
     /// A table for the same numbers, with no name in it and no limit yet.
     func emptied() -> NameTable { NameTable(numbersMax: numbersMax) }
 
+    /// True if the table ever gave a number.
+    func hasNumber(_ number: UInt32) -> Bool { number < users.count }
+
     /// The name of a number that the table gave.
     package subscript(number: UInt32) -> [UInt8] { names[Int(number)] }
 

@@ -333,14 +333,14 @@ package final class Journal {
     /// Adds a slice; indexes count from 0 without a hole. Throws `StoreError` if it cannot be
     /// written.
     ///
-    /// It first removes up to two slices of old checkpoints, unless told not to, so that their pages
-    /// are used again and no turn has to remove a whole one: zeroing a million responders would take
-    /// longer than the 20 ms of J5.
+    /// It first removes some slices of old checkpoints, unless told not to, so that their pages are used
+    /// again and no turn has to remove a whole one: zeroing a million responders would take longer than
+    /// the 20 ms of J5.
     package func appendSlice(
         turn: Int64, index: Int64, body: UnsafeRawBufferPointer, isPruning: Bool = true
     ) throws(StoreError) {
         precondition(body.count <= Self.bodyBytesMax, "a slice is small")
-        if isPruning { _ = try pruneCheckpoints(slicesMax: 2) }
+        if isPruning { _ = try pruneCheckpoints() }
         let slice = SliceRow(
             turn: turn, index: index, engineVersion: checkpointVersion, body: body)
         try writing { () throws(StoreError) in try slice.write(by: statements.insertSlice) }

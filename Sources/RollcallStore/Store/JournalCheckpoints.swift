@@ -14,17 +14,27 @@ extension Journal {
 }
 
 extension Journal {
-    /// Removes at most `slicesMax` slices of checkpoints that are kept no longer; true if some are
-    /// left. `appendSlice` does it too; erasing somebody calls it until nothing is left.
+    /// Bytes of slices that a piece removes: zeros are written in their place.
+    package static let bytesPruned = 512 << 10
+    /// Slices of names, which are small, that a piece removes.
+    package static let slicesPruned: Int64 = 64
+
+    /// Removes at most `slicesMax` slices of checkpoints that are kept no longer, and one at least but
+    /// no more than `bytesPruned` bytes; true if some are left. `appendSlice` does it too; erasing
+    /// somebody calls it until nothing is left.
     /// - Throws: `StoreError` if the store cannot be read or written.
-    package func pruneCheckpoints(slicesMax: Int64) throws(StoreError) -> Bool {
+    package func pruneCheckpoints(slicesMax: Int64 = slicesPruned) throws(StoreError) -> Bool {
         var isLeft = false
         try writing { () throws(StoreError) in
             let turn = try statements.obsoleteTurn.one()
             guard turn > 0 else { return }
             isLeft = true
-            try statements.deleteSlices.run([.turn: turn, .limit: slicesMax])
-            guard connection.changes < slicesMax else { return }
+            statements.slicesLength.bind(turn, as: .turn)
+            statements.slicesLength.bind(slicesMax, as: .limit)
+            let longest = try statements.slicesLength.one()
+            let limit = min(slicesMax, max(1, Int64(Self.bytesPruned) / max(1, longest)))
+            try statements.deleteSlices.run([.turn: turn, .limit: limit])
+            guard connection.changes < limit else { return }
             try statements.deleteCheckpoint.run([.turn: turn])
             isLeft = try statements.obsoleteTurn.one() > 0
         }

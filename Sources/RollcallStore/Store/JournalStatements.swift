@@ -13,9 +13,10 @@ final class JournalStatements {
     /// The engine's checkpoints.
     let insertCheckpoint, insertSlice, markComplete, surplusCheckpoints, newestCheckpoint: Statement
     /// Further statements of checkpoints: slices, and what goes with old ones.
-    let slices, obsoleteTurn, deleteSlices, deleteAllSlices, deleteCheckpoint: Statement
+    let slices, obsoleteTurn, slicesLength, deleteSlices, deleteAllSlices: Statement
     /// Further statements of checkpoints: those to give up, and single slices.
-    let unfinishedCheckpoints, checkpointsBefore, slice, replaceSlice, dropCheckpoint: Statement
+    let unfinishedCheckpoints, checkpointsBefore, slice, replaceSlice, dropCheckpoint,
+        deleteCheckpoint: Statement
     /// Erasure.
     let allErasures, putErasure, forgetErasures: Statement
     /// Further statements of erasures: rows and decisions.
@@ -116,6 +117,12 @@ final class JournalStatements {
         slices = try prepare("\(select: .slices) WHERE turn = :turn ORDER BY slice")
         obsoleteTurn = try prepare(
             "SELECT turn FROM checkpoints WHERE state = \(State.obsolete) LIMIT 1")
+        slicesLength = try prepare(
+            """
+            SELECT ifnull(max(bytes), 0) FROM
+                (SELECT length(body) AS bytes FROM checkpoint_slices
+                 WHERE turn = :turn ORDER BY slice LIMIT :limit)
+            """)
         deleteSlices = try prepare(
             "DELETE FROM checkpoint_slices WHERE turn = :turn ORDER BY slice LIMIT :limit")
         deleteAllSlices = try prepare("DELETE FROM checkpoint_slices WHERE turn = :turn")
