@@ -3,7 +3,8 @@
 ///
 ///     id ── bits of what is not as foreseen ── that ── what stands beside them, if anything does
 ///
-/// Most of a person is as foreseen: of one who reports some 40 bytes are left of 290. Source: J5.
+/// Most of a person is as foreseen: of one who reports some 40 bytes are left of 290. A value that a later
+/// version adds has the next place, behind `guard archive.version >= N`. Source: J5.
 struct PersonPacking: Sendable {
     private var numbers = ForeseenNumbers()
     /// The last contact of anybody, which instants are near.
