@@ -25,7 +25,7 @@ struct ForeseenNumbers: Sendable {
         static var numbers: Words { Words(low: 0, high: .max) }
     }
 
-    /// How far from its reference the last number of a place was that is no word.
+    /// Each place has the distance from its reference of the last number that is no word.
     private var distances = InlineArray<64, Int64>(repeating: 0)
     /// The places whose last number was a word.
     private var lows: UInt64 = 0
