@@ -37,5 +37,7 @@ import Testing
         #expect(!odd.isKept)
         #expect(!visited([0]) { $0 < 3 ? nil : 5 }.isKept)
         #expect(!visited([0]) { $0 < 3 ? nil : 0 }.isKept)
+        // Nor one that has something else where people should be.
+        #expect(!visited([120]) { $0 < 3 || $0 == 15 ? nil : Int($0 - 3) * 10 }.isKept)
     }
 }

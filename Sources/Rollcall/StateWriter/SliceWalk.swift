@@ -37,6 +37,8 @@ struct SliceWalk {
                 guard first == 0 else { return false }
                 firstPeople = next
             }
+        } else if firstPeople != nil {
+            return false
         }
         next += 1
         guard let firstPeople, let peopleASlice else { return true }

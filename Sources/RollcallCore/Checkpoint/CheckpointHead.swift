@@ -1,9 +1,9 @@
 /// Everything of an engine but the names, the people, and what is counted from them: slice 0 of a
 /// checkpoint.
 struct CheckpointHead {
-    private(set) var engine: Engine
+    var engine: Engine
     /// People that follow.
-    private var people: Int
+    private(set) var people: Int
 
     /// The head of `engine`; of a new one if the archive is to be read.
     init(_ engine: Engine) {
@@ -47,11 +47,7 @@ struct CheckpointHead {
         if archive.version == 1 { return codeTablesOfVersion1(&archive) }
         archive.codePart { engine.erasures.code(&$0) }
         archive.codePart { engine.rosters.code(&$0) }
-        archive.codePart { archive in
-            archive.code(&people)
-            // Room only: what is said to come must come.
-            if archive.isReading { engine.roster.reserve(min(max(0, people), 5_000_000)) }
-        }
+        archive.codePart { $0.code(&people) }
         if archive.isReading && archive.version < 3 { return }
         archive.codePart { engine.gaps.mass.code(&$0) }
         archive.codePart { engine.gaps.stall.code(&$0) }

@@ -105,6 +105,8 @@ package struct CheckpointReader {
         var head = CheckpointHead(Engine())
         head.code(&archive)
         isDamaged = engine != nil || archive.isDamaged || !archive.isAtEnd
+        // Room only: what is said to come must come.
+        head.engine.roster.reserve(min(max(0, head.people), 5_000_000))
         engine = head.engine
     }
 

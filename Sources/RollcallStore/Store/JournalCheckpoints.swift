@@ -14,13 +14,13 @@ extension Journal {
 }
 
 extension Journal {
-    /// Bytes of slices that a piece removes: zeros are written in their place.
+    /// Bytes of slices that a piece removes, with those of one more: zeros are written in their place.
     package static let bytesPruned = 512 << 10
     /// Slices of names, which are small, that a piece removes.
     package static let slicesPruned: Int64 = 64
 
-    /// Removes at most `slicesMax` slices of checkpoints that are kept no longer, and one at least but
-    /// no more than `bytesPruned` bytes; true if some are left. `appendSlice` does it too; erasing
+    /// Removes at most `slicesMax` slices of checkpoints that are kept no longer, until it is about
+    /// `bytesPruned` bytes; true if some are left. `appendSlice` does it too; erasing
     /// somebody calls it until nothing is left.
     /// - Throws: `StoreError` if the store cannot be read or written.
     package func pruneCheckpoints(slicesMax: Int64 = slicesPruned) throws(StoreError) -> Bool {
@@ -32,7 +32,7 @@ extension Journal {
             statements.slicesLength.bind(turn, as: .turn)
             statements.slicesLength.bind(slicesMax, as: .limit)
             let longest = try statements.slicesLength.one()
-            let limit = min(slicesMax, max(1, Int64(Self.bytesPruned) / max(1, longest)))
+            let limit = min(slicesMax, Int64(Self.bytesPruned) / max(1, longest) + 1)
             try statements.deleteSlices.run([.turn: turn, .limit: limit])
             guard connection.changes < limit else { return }
             try statements.deleteCheckpoint.run([.turn: turn])
