@@ -31,13 +31,20 @@ struct BatchSource {
 
     /// So that ten digits have no leading zero, which JSON forbids.
     private static let firstSequence = 1_000_000_000
+    private static let regions = 8
     /// How long before the backend the phone had the fix.
     private static let delay = Milliseconds(2000)
+
+    /// Responders of this source, up to 100 000.
+    let people: Int
 
     private var position = 0
     private var now = Timestamp(milliseconds: 0)
     private var receivedText: [UInt8] = []
     private var capturedText: [UInt8] = []
+
+    /// Batches of so many responders in rotation.
+    init(people: Int = responders) { self.people = people }
 
     /// Reads the wall clock, for all batches until it is read again.
     mutating func readClock() {
@@ -53,10 +60,10 @@ struct BatchSource {
     /// Makes `bytes`, which is `batchBytes` long, a batch. What is the same in all is written by
     /// `prepare` once.
     mutating func writeNext(_ bytes: UnsafeMutableRawBufferPointer) {
-        let number = position % Self.responders
+        let number = position % people
         Self.responder.write(number, to: bytes)
-        Self.region.write(number % 8, to: bytes)
-        Self.sequence.write(Self.firstSequence + position / Self.responders, to: bytes)
+        Self.region.write(number % Self.regions, to: bytes)
+        Self.sequence.write(Self.firstSequence + position / people, to: bytes)
         Self.receivedAt.write(receivedText, to: bytes)
         Self.capturedAt.write(capturedText, to: bytes)
         position += 1
@@ -64,7 +71,18 @@ struct BatchSource {
 
     /// Makes `bytes`, which is `GroupPush.request`, the push of the next responder.
     mutating func writeNextPush(_ bytes: UnsafeMutableRawBufferPointer) {
-        GroupPush.write(position % Self.responders, lastSeen: now, to: bytes)
+        let number = position % people
+        GroupPush.write(number, region: number % Self.regions, lastSeen: now, to: bytes)
+        position += 1
+    }
+
+    /// Makes `bytes`, which is `RowUpsert.request`, the row of the next responder.
+    mutating func writeNextRow(_ bytes: UnsafeMutableRawBufferPointer) {
+        let number = position % people
+        RowUpsert.write(
+            number, region: number % Self.regions,
+            sequence: Self.firstSequence + position / people, receivedAt: receivedText,
+            capturedAt: capturedText, to: bytes)
         position += 1
     }
 

@@ -52,6 +52,9 @@ func runBenchmark(arguments: [String]) -> Int32 {
         } else if options.isCluster {
             let report = try benchmark.runCluster()
             print(options.isJSON ? report.json.text : report.table)
+        } else if options.isPeers {
+            let report = try benchmark.runPeers()
+            print(options.isJSON ? report.json.text : report.table)
         } else if options.fleets.isEmpty {
             let report = try benchmark.run()
             print(options.isJSON ? report.json.text : report.table)
@@ -116,7 +119,6 @@ struct Benchmark {
         }
         try measureSlowDisks(&report)
         try measureOverloads(&report)
-        try measurePeers(&report)
         if options.isWanted("idle") { report.idleResidentBytes = try measureIdleMemory() }
         report.othersShare = MachineTime().shareOfOthers(since: before)
         return report
@@ -212,6 +214,22 @@ struct Benchmark {
             etcds: options.etcds, figures: figures, isEvaluated: !options.isShort)
     }
 
+    /// Measures the same fleets in Rollcall and in what a team would keep them in otherwise.
+    func runPeers() throws(BenchmarkError) -> PeerReport {
+        let before = MachineTime()
+        var report = PeerReport(machine: Machine(storage: folder), options: options)
+        for people in options.peopleOfPeers {
+            let path = try makeStore(BenchmarkOptions.peers)
+            defer { removeStore(BenchmarkOptions.peers) }
+            var bench = PeerBenchmark(self, people: people)
+            let figures = try bench.run(in: path)
+            report.fleets.append((people, figures))
+            report.omissions += bench.omissions.filter { !report.omissions.contains($0) }
+        }
+        report.othersShare = MachineTime().shareOfOthers(since: before)
+        return report
+    }
+
     private func measure(_ workload: Workload) throws(BenchmarkError) -> WorkloadResult {
         let server = try startProduct(store: workload.name)
         defer { removeStore(workload.name) }
@@ -293,11 +311,12 @@ struct Benchmark {
         return try generator.run(&source, warmUp: options.warmUp, measured: options.measured)
     }
 
-    /// Memory a second after the start of a server that nobody has spoken to.
+    /// Memory ten seconds after the start of a server that nobody has spoken to: what it needs of
+    /// its program after that is there again by then.
     private func measureIdleMemory() throws(BenchmarkError) -> Int? {
         let server = try startProduct(store: "idle")
         defer { removeStore("idle") }
-        usleep(1_000_000)
+        usleep(options.isShort ? 1_000_000 : 10_000_000)
         let bytes = server.residentBytes
         try server.stop()
         return bytes

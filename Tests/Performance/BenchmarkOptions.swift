@@ -14,8 +14,10 @@ struct BenchmarkOptions {
     var only = ""
     /// Leaves the references out: for profiling.
     var isProductOnly = false
-    /// Only what is compared with the peers.
+    /// Measures the same fleets in Rollcall and in its peers, instead of the loads.
     var isPeers = false
+    /// Sizes of the fleets that are compared with the peers.
+    var peopleOfPeers = [10_000, 100_000]
     /// Sizes of the fleets to measure instead of the loads.
     var fleets: [Int] = []
     /// Measures what things cost as one of them grows, instead of the loads.
@@ -46,16 +48,18 @@ struct BenchmarkOptions {
         It starts the `rollcall` that lies beside it, loads it over loopback, does the same to a \
         bare libmicrohttpd handler, to one that also suspends and resumes, and to SQLite, in turns, \
         and prints medians and ratios. Then the same while others scrape and ask (mixed), on a disk \
-        that is slower (disk), offered twice what it can do (overload), and beside Pushgateway and \
-        Prometheus, if they are installed (peers). The exit code is 0 when everything ran and every \
-        answer was right, however slow.
+        that is slower (disk), and offered twice what it can do (overload). The exit code is 0 when \
+        everything ran and every answer was right, however slow.
 
           --short             one run of 0.2 s each; only proves that everything runs
           --json              one JSON document instead of the table
           --runs N            runs of each kind, 1 to 99 (3)
           --seconds N         length of one run, 1 to 60 (2)
           --only TEXT         only what has TEXT in its name, such as single-64, bulk, disk, idle
-          --peers             only what is compared with Pushgateway and Prometheus
+          --peers             instead of the loads: fleets of 10 000 and 100 000 people who report
+                              once a minute, in Rollcall, in a table of PostgreSQL, in Pushgateway
+                              and Prometheus, of those that are installed; --people N for one of
+                              N, --only loads without Prometheus
           --product-only      without the references, for profiling
           --fleet N           instead of the loads: a fleet of N people, 1000 to 5000000
           --fleets            fleets of 10000, 100000 and 1000000 people, one after the other,
@@ -92,10 +96,13 @@ struct BenchmarkOptions {
                 isShort = true
                 runs = 1
                 measured = .milliseconds(200)
+                peopleOfPeers = [10_000]
                 warmUp = .milliseconds(100)
             case "--json": isJSON = true
             case "--product-only": isProductOnly = true
             case "--peers": isPeers = true
+            case "--people":
+                peopleOfPeers = [try Self.number(of: name, in: 10_000...100_000, &rest)]
             case "--only": only = try Self.value(of: name, &rest)
             case "--storage": storage = try Self.value(of: name, &rest)
             case "--runs": runs = try Self.number(of: name, in: 1...99, &rest)
@@ -120,12 +127,9 @@ struct BenchmarkOptions {
     }
 
     /// Whether something of this name is to be measured.
-    func isWanted(_ name: String) -> Bool {
-        if isPeers { return name == Self.peers }
-        return only.isEmpty || name.contains(only)
-    }
+    func isWanted(_ name: String) -> Bool { only.isEmpty || name.contains(only) }
 
-    /// The name of what is compared with the peers.
+    /// The name of the stores of what is compared with the peers.
     static let peers = "peers"
 
     private static func value(

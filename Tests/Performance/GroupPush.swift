@@ -6,10 +6,10 @@ enum GroupPush {
     /// The metric that the rule of `PrometheusPeer` looks at.
     static let lastSeen = "rollcall_peer_last_seen_seconds"
 
-    /// `#` the responder, `%` when they were last seen, seconds since 1970.
+    /// `#` the responder, `~` the region, `%` when they were last seen, seconds since 1970.
     static let request: [UInt8] = {
         let body = """
-            \(lastSeen) %%%%%%%%%%%%%%
+            \(lastSeen){region="region-~"} %%%%%%%%%%%%%%
             rollcall_peer_battery_level 0.62
 
             """
@@ -21,13 +21,15 @@ enum GroupPush {
     }()
 
     private static let responder = TemplateField("#", 5, in: request)
+    private static let region = TemplateField("~", 1, in: request)
     private static let seconds = TemplateField("%", 14, in: request)
 
     /// Makes `bytes`, which is `request`, the push of a responder.
     static func write(
-        _ number: Int, lastSeen: Timestamp, to bytes: UnsafeMutableRawBufferPointer
+        _ number: Int, region: Int, lastSeen: Timestamp, to bytes: UnsafeMutableRawBufferPointer
     ) {
         responder.write(number, to: bytes)
+        Self.region.write(region, to: bytes)
         let range = seconds.range
         TemplateField(range.dropLast(4)).write(Int(lastSeen.milliseconds / 1000), to: bytes)
         bytes[range.upperBound - 4] = UInt8(ascii: ".")

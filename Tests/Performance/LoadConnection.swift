@@ -40,6 +40,9 @@ final class LoadConnection {
         self.batches = batches
         request = .allocate(byteCount: bytes.count, alignment: 1)
         request.copyBytes(from: bytes)
+        if form == .row {
+            try PostgresCaller.begin(descriptor, preparing: RowUpsert.statement)
+        }
     }
 
     deinit {
@@ -67,7 +70,11 @@ final class LoadConnection {
     func begin(_ source: inout BatchSource, at now: Nanoseconds) throws(BenchmarkError) {
         for batch in batches {
             let bytes = UnsafeMutableRawBufferPointer(rebasing: request[batch])
-            if form == .push { source.writeNextPush(bytes) } else { source.writeNext(bytes) }
+            switch form {
+            case .object, .lines: source.writeNext(bytes)
+            case .push: source.writeNextPush(bytes)
+            case .row: source.writeNextRow(bytes)
+            }
         }
         begun = now
         sent = 0
@@ -131,6 +138,7 @@ final class LoadConnection {
     /// What the answer is once all of it is there; nil before.
     private func whole() throws(BenchmarkError) -> Reading? {
         let answer = UnsafeRawBufferPointer(answer)
+        if form == .row { return try wholeRow(answer) }
         guard let head = answer.end(of: "\r\n\r\n", in: 0..<received) else {
             if received == answer.count { throw .answer("its head has no end: \(text)") }
             return nil
@@ -151,6 +159,21 @@ final class LoadConnection {
             form == .push
                 || answer.number(after: "\"accepted\":", in: head..<received) == batches.count
         else { throw .answer("expected 2xx and \(batches.count) accepted, got: \(text)") }
+        return .answered
+    }
+}
+
+extension LoadConnection {
+    /// The same of PostgreSQL: a row was put there or replaced, and it is ready for the next.
+    private func wholeRow(_ answer: UnsafeRawBufferPointer) throws(BenchmarkError) -> Reading? {
+        let last = max(0, received - 6)..<received
+        guard answer.end(of: "Z\0\0\0\u{5}I", in: last) != nil else {
+            if received == answer.count { throw .answer("without an end: \(text)") }
+            return nil
+        }
+        guard answer.end(of: "INSERT 0 1\0", in: 0..<received) != nil else {
+            throw .answer("one row expected, got: \(text)")
+        }
         return .answered
     }
 }

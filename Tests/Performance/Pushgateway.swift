@@ -2,13 +2,14 @@ import Glibc
 
 /// The peer that backends push to today: one group for each responder, scraped by Prometheus.
 struct Pushgateway {
-    /// Its name in reports.
-    let title: String
     /// The process.
     let server: ServerProcess
 
     /// The name of its program, and of the package that has it.
     static let name = "prometheus-pushgateway"
+
+    /// Its name in reports, without its check.
+    static let looseTitle = "Pushgateway"
 
     private static let patience = Nanoseconds.milliseconds(30_000)
 
@@ -17,10 +18,9 @@ struct Pushgateway {
     /// Without its check it answers 202 before it has looked at what was pushed, and "DANGEROUS" is
     /// its own word for it.
     init(_ program: Program, store: String, isChecking: Bool) throws(BenchmarkError) {
-        title = isChecking ? "Pushgateway, over 4 connections" : "Pushgateway without its check"
         let check = isChecking ? [] : ["--push.disable-consistency-check"]
         server = try ServerProcess(
-            name: title, executable: program.path,
+            name: Self.looseTitle, executable: program.path,
             arguments: [
                 "--web.listen-address=127.0.0.1:0", "--persistence.file=\(store)",
                 "--log.level=info",
@@ -28,22 +28,25 @@ struct Pushgateway {
             announcement: .log, errorsPath: store + "-errors")
     }
 
+    /// One that runs.
+    init(_ server: ServerProcess) { self.server = server }
+
     /// Pushes every responder's group once and waits until all of them are there.
     func fill(_ source: inout BatchSource) throws(BenchmarkError) {
         let connections = 4
         let workload = Workload(
             name: "groups", connections: connections, batchesPerRequest: 1, form: .push)
         var generator = try LoadGenerator(workload, to: server)
-        try generator.run(&source, requests: BatchSource.responders / connections)
+        try generator.run(&source, requests: source.people / connections)
         let deadline = Nanoseconds.now() + Self.patience
         var groups = 0
         while Nanoseconds.now() < deadline {
             groups = try Page(port: server.port, path: "/metrics").count(
                 of: GroupPush.lastSeen + "{")
-            if groups == BatchSource.responders { return }
+            if groups == source.people { return }
             usleep(100_000)
         }
-        throw .answer("Pushgateway has \(groups) groups of \(BatchSource.responders)")
+        throw .answer("Pushgateway has \(groups) groups of \(source.people)")
     }
 }
 

@@ -10,6 +10,7 @@ final class ServerProcess {
     private let output: Int32
     private let errorsPath: String
     private let clock: clockid_t
+    private let hasWorkers: Bool
     private var isRunning = true
 
     /// Where a server says at which port it listens.
@@ -26,10 +27,11 @@ final class ServerProcess {
     /// error is kept in `errorsPath`.
     init(
         name: String, executable: String, arguments: [String], environment: [String] = [],
-        announcement: Announcement = .output, errorsPath: String,
+        announcement: Announcement = .output, errorsPath: String, hasWorkers: Bool = false,
         patience: Nanoseconds = startPatience
     ) throws(BenchmarkError) {
         self.name = name
+        self.hasWorkers = hasWorkers
         self.errorsPath = errorsPath
         (process, output) = try spawn(
             executable, arguments, environment: environment, errorsPath: errorsPath)
@@ -62,7 +64,10 @@ final class ServerProcess {
     /// Processor time used so far, user and system, of all threads.
     ///
     /// By clock_getcpuclockid(3), since the ticks of /proc/PID/stat are 10 ms.
-    var processorTime: Nanoseconds { .now(of: clock) }
+    var processorTime: Nanoseconds { hasWorkers ? tree.processorTime : .now(of: clock) }
+
+    /// It and the processes that it has started.
+    var tree: ProcessTree { ProcessTree(of: process) }
 
     /// Resident memory, bytes; nil if the system does not tell.
     var residentBytes: Int? {
@@ -133,8 +138,18 @@ final class ServerProcess {
         throw .server("\(name) did not end within \(patience.seconds) s of SIGTERM")
     }
 
-    /// Ends it as a power cut would, by SIGKILL.
-    func crash() { if isRunning { end(SIGKILL) } }
+    /// Ends it as a power cut would, by SIGKILL, and all of its processes with it.
+    func crash() {
+        guard isRunning else { return }
+        let workers = tree.processes.dropFirst()
+        kill(process, SIGKILL)
+        for worker in workers { kill(worker, SIGKILL) }
+        end(SIGKILL)
+        // What they share must be free for the next.
+        for worker in workers {
+            for _ in 0..<100 where kill(worker, 0) == 0 { usleep(10_000) }
+        }
+    }
 
     private func end(_ signal: Int32) {
         kill(process, signal)

@@ -17,6 +17,8 @@ struct Workload {
         case lines
         /// What a Pushgateway takes instead of a batch: a group of its own for each responder.
         case push
+        /// What PostgreSQL takes instead: the row of a responder.
+        case row
     }
 
     /// How many batches share a commit when half of the connections wait for the next one, as
@@ -51,6 +53,7 @@ struct Workload {
     /// The whole request, its batches not written yet, and where each of them belongs.
     func request() -> (bytes: [UInt8], batches: [Range<Int>]) {
         if form == .push { return (GroupPush.request, [0..<GroupPush.request.count]) }
+        if form == .row { return (RowUpsert.request, [0..<RowUpsert.request.count]) }
         let size = BatchSource.batchBytes
         let type = form == .object ? "application/json" : "application/x-ndjson"
         let bodyBytes = batchesPerRequest * (size + 1) - 1
