@@ -79,4 +79,14 @@ import Testing
         #expect(totals.contact == [key.ofAll: 3000] && totals.location == [key.ofAll: 4000])
         #expect(totals.promised == [key.ofAll: 2000] && totals.shown.isEmpty)
     }
+
+    @Test func `what is dark stands in a list by its region and platform, all regions first`() {
+        for platform in Platform.allCases {
+            for region: UInt32? in [nil, 0, 1, 19_999] {
+                let key = DarkKey(region: region, platform: platform)
+                #expect(DarkKey(place: key.place) == key)
+                #expect(key.place >> 2 == region.map { Int($0) + 1 } ?? 0)
+            }
+        }
+    }
 }

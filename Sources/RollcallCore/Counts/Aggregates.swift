@@ -15,9 +15,9 @@ package struct Aggregates: Sendable {
     }
     /// Active people by duty state.
     package private(set) var byDuty = [Int](repeating: 0, count: DutyState.allCases.count)
-    /// The people who are out of contact now: how many, and the sum of the instants since when, in
-    /// milliseconds.
-    private var dark: [DarkKey: (count: Int64, since: Int64)] = [:]
+    /// The people who are out of contact now, by their keys' places: how many, and the sum of the
+    /// instants since when, in milliseconds.
+    private var dark: [(count: Int64, since: Int64)] = []
     /// Flapping people, and UNKNOWN people beyond the degraded threshold, by region.
     private var flappingByRegion: [UInt32: Int] = [:]
     private var unheardByRegion: [UInt32: Int] = [:]
@@ -87,12 +87,15 @@ package struct Aggregates: Sendable {
     /// People of a region whom ResponderOffline counts (R1).
     func missed(in region: UInt32) -> Int { missedByRegion[region] ?? 0 }
 
-    /// The keys under which somebody is out of contact now, in no order.
-    var darkKeys: [DarkKey] { Array(dark.keys) }
+    /// The keys under which somebody is out of contact now.
+    var darkKeys: [DarkKey] {
+        dark.indices.filter { dark[$0].count != 0 }.map { DarkKey(place: $0) }
+    }
 
     /// Returns for how long, summed up, those who are out of contact now have been.
     func darkMilliseconds(_ key: DarkKey, now: ObservedTime) -> Int64 {
-        guard let sum = dark[key] else { return 0 }
+        guard key.place < dark.count else { return 0 }
+        let sum = dark[key.place]
         return sum.count &* now.milliseconds &- sum.since
     }
 
@@ -155,11 +158,12 @@ package struct Aggregates: Sendable {
     private mutating func changeDark(_ person: Responder, by step: Int64) {
         let key = DarkKey(person)
         for key in [key, key.ofAll] {
-            var sum = dark[key] ?? (0, 0)
-            sum.count += step
+            let place = key.place
+            while dark.count <= place { dark.append((0, 0)) }
+            dark[place].count += step
             // Wraps, and comes out right: sums of millions of instants need more than 64 bits.
-            sum.since &+= step &* person.darkFrom.milliseconds
-            dark[key] = sum.count == 0 ? nil : sum
+            dark[place].since &+= step &* person.darkFrom.milliseconds
+            if dark[place].count == 0 { dark[place].since = 0 }
         }
     }
 }

@@ -69,7 +69,7 @@ extension Engine {
             regions.map { aggregates.missed(in: $0) }, regions.map { anew.missed(in: $0) },
             "people missed by region")
         var open = OpenGaps()
-        gaps.byNumber.forEach { open.change(from: nil, to: $1) }
+        gaps.byNumber.forEach { open.change(from: nil, to: $1.openCause) }
         if open != aggregates.openGaps { broken.append("open gaps by cause") }
         for (field, (a, b)) in zip(aggregates.telemetry, anew.telemetry).enumerated() {
             same(a, b, "telemetry \(Telemetry.fields[field].name)")

@@ -168,14 +168,14 @@ extension Engine {
         let now = clock.observedNow
         let (late, lost) = liveness.takeDue(now, people.roster, policy)
         guard !late.isEmpty || !lost.isEmpty else { return }
-        for number in late.sorted(by: roster.precedes) {
+        for number in roster.inOrder(late) {
             edit(number) { engine, person in
                 while let worse = person.worse(at: now) {
                     engine.change(&person, number, to: worse, .deadline)
                 }
             }
         }
-        for number in lost.sorted(by: roster.precedes) {
+        for number in roster.inOrder(lost) {
             edit(number) { engine, person in
                 guard engine.policy.forgottenFrom(person) <= now else { return }
                 person.isForgotten = true

@@ -33,12 +33,29 @@ extension GapBook {
 
     // MARK: - Evaluation
 
-    /// Takes the facts as they are and suspects the first cause that holds on them (C1), or the one that
-    /// is likelier by what followed (P7).
+    /// The facts of a gap as they are, and what it is put down to on them.
+    struct Suspicion {
+        var facts: GapFacts
+        var suspected: GapCause
+        /// The cause by the rules, where a likelier one is suspected.
+        var ruled: GapCause?
+    }
+
+    /// Takes the facts as they are, and what is suspected on them.
     mutating func evaluate(
         _ gap: inout Gap, _ person: Responder, _ number: Int, isMass: Bool, _ peers: Peers,
         _ people: inout People, _ policy: Policy, now: ObservedTime
     ) {
+        gap.take(
+            suspicion(of: gap, person, number, isMass: isMass, peers, &people, policy, now: now))
+    }
+
+    /// Returns the facts as they are and the first cause that holds on them (C1), or the one that is
+    /// likelier by what followed (P7).
+    mutating func suspicion(
+        of gap: Gap, _ person: Responder, _ number: Int, isMass: Bool, _ peers: Peers,
+        _ people: inout People, _ policy: Policy, now: ObservedTime
+    ) -> Suspicion {
         var facts = GapFacts()
         facts.lastContactAt = person.lastContactAt
         facts.isHeard = person.isHeard
@@ -52,11 +69,10 @@ extension GapBook {
         if facts.group == nil, isMass || stall.isSuspected {
             facts.group = joinGroup(gap, peers, &people, now: now)
         }
-        gap.report.facts = facts
         let ruled = Self.cause(facts)
         let likelier = policy.learnsGaps ? past.likelier(than: ruled, facts) : nil
-        gap.report.suspected = likelier ?? ruled
-        gap.report.ruled = likelier.map { _ in ruled }
+        return Suspicion(
+            facts: facts, suspected: likelier ?? ruled, ruled: likelier.map { _ in ruled })
     }
 
     private mutating func joinGroup(
@@ -94,6 +110,13 @@ extension GapBook {
 }
 
 extension Gap {
+    /// Takes over what it is put down to now.
+    mutating func take(_ suspicion: consuming GapBook.Suspicion) {
+        report.suspected = suspicion.suspected
+        report.ruled = suspicion.ruled
+        report.facts = suspicion.facts
+    }
+
     /// Takes in what a batch brought since the return.
     mutating func learn(_ news: GapBook.News) {
         for (instant, wall) in news.captured where isInside(instant) {

@@ -36,8 +36,8 @@ package struct GapBook: Sendable {
         _ counters: inout Counters, _ decisions: inout [Decision]
     ) {
         let status = person.status
-        if person.hasGap, let gap = gaps[number], gap.due == nil {
-            if status == .offline {
+        if person.hasGap, gaps.read(number, { $0.due == nil }) == true {
+            if status == .offline, let gap = gaps[number] {
                 evaluateOffline(
                     gap, person, number, &people, policy, clock, &counters, &decisions)
             }
@@ -77,16 +77,17 @@ package struct GapBook: Sendable {
             now: clock.observedNow)
         gap.report.firstSuspected = gap.report.suspected
         if person.status == .offline { count(&gap, clock, &counters.gaps) }
-        keep(gap, of: number, &people)
         Self.emit(gap, number, .open, clock, &decisions)
+        let region = gap.region
+        keep(gap, of: number, &people)
         guard isMass else { return }
-        let alone = mass.takeAlone(gap.region).filter { other in
+        let alone = mass.takeAlone(region).filter { other in
             // Whoever opened another gap since then, elsewhere, fell silent there.
-            other != number && gaps[other]?.region == gap.region
+            other != number && gaps.read(other) { $0.region } == region
         }
         // Whoever forms a group counts those before them.
         peers.areCounted = isNew
-        for other in Set(alone).sorted(by: people.roster.precedes) {
+        for other in people.roster.inOrder(Set(alone)) {
             evaluateAgain(other, peers, &people, policy, clock, &decisions)
         }
     }
@@ -104,8 +105,8 @@ package struct GapBook: Sendable {
             &gap, person, number, isMass: isMass, peers, &people, policy,
             now: clock.observedNow)
         count(&gap, clock, &counters.gaps)
-        keep(gap, of: number, &people)
         Self.emit(gap, number, .evaluated, clock, &decisions)
+        keep(gap, of: number, &people)
     }
 
     /// Somebody who fell silent before: a mass makes them its own (F25).
@@ -113,22 +114,26 @@ package struct GapBook: Sendable {
         _ number: Int, _ peers: Peers, _ people: inout People, _ policy: Policy,
         _ clock: ObservationClock, _ decisions: inout [Decision]
     ) {
-        guard let gap = gaps[number], gap.due == nil, gap.report.facts.group == nil else { return }
-        var evaluated = gap
-        evaluate(
-            &evaluated, people.roster[number], number, isMass: true, peers, &people, policy,
+        let isAlone = gaps.read(number) { $0.due == nil && $0.report.facts.group == nil }
+        guard isAlone == true else { return }
+        // It is moved and not copied: there may be a hundred thousand.
+        var gap = Gap()
+        _ = gaps.change(number) { swap(&$0, &gap) }
+        let suspicion = suspicion(
+            of: gap, people.roster[number], number, isMass: true, peers, &people, policy,
             now: clock.observedNow)
-        if evaluated.report.suspected == .massGap {
-            keep(evaluated, of: number, &people)
-            if gap.report.suspected != .massGap {
-                Self.emit(evaluated, number, .evaluated, clock, &decisions)
+        if suspicion.suspected == .massGap {
+            let (before, suspected) = (gap.openCause, gap.report.suspected)
+            gap.take(suspicion)
+            people.aggregates.openGaps.change(from: before, to: gap.openCause)
+            if suspected != .massGap {
+                Self.emit(gap, number, .evaluated, clock, &decisions)
             }
         } else {
             // An earlier cause stays: only what changes the suspicion is looked at here (F25).
-            var gap = gap
-            gap.report.facts.group = evaluated.report.facts.group
-            gaps[number] = gap
+            gap.report.facts.group = suspicion.facts.group
         }
+        _ = gaps.change(number) { swap(&$0, &gap) }
     }
 
     /// The feed is suspected: what opened since its last batch is put down to it (B3, F25).
@@ -143,7 +148,7 @@ package struct GapBook: Sendable {
         }
         let active = people.aggregates.active
         let peers = Peers(active: active, fleet: active)
-        for number in silent.sorted(by: people.roster.precedes) {
+        for number in people.roster.inOrder(silent) {
             evaluateAgain(number, peers, &people, policy, clock, &decisions)
         }
     }
@@ -164,9 +169,10 @@ package struct GapBook: Sendable {
     }
 
     /// Keeps what somebody's gap is now, and counts it if it is open; nil is none.
-    mutating func keep(_ gap: Gap?, of number: Int, _ people: inout People) {
-        people.aggregates.openGaps.change(from: gaps[number], to: gap)
-        gaps[number] = gap
+    mutating func keep(_ gap: consuming Gap?, of number: Int, _ people: inout People) {
+        let before = gaps.read(number) { $0.openCause } ?? nil
+        people.aggregates.openGaps.change(from: before, to: gap?.openCause)
+        gaps[number] = consume gap
     }
 
     // MARK: - Counting

@@ -22,10 +22,12 @@ extension People {
         let isOther = before.isActive != person.isActive
         if isOther || before.region != person.region {
             if before.isActive {
-                follow(groupCounts.count(number, region: before.region, -1), &alone)
+                let other = groupCounts.count(number, region: before.region, -1)
+                follow(other, &alone)
             }
             if person.isActive {
-                follow(groupCounts.count(number, region: person.region, 1), &alone)
+                let other = groupCounts.count(number, region: person.region, 1)
+                follow(other, &alone)
             }
         }
         guard isOther || before.circles != person.circles else { return }
@@ -33,10 +35,12 @@ extension People {
         if before.circles != person.circles { name(person.circles, number) }
         let new = circleNumbers(of: person.circles)
         for circle in old where before.isActive && !(person.isActive && new.contains(circle)) {
-            follow(groupCounts.count(number, circle: circle, -1), &alone)
+            let other = groupCounts.count(number, circle: circle, -1)
+            follow(other, &alone)
         }
         for circle in new where person.isActive && !(before.isActive && old.contains(circle)) {
-            follow(groupCounts.count(number, circle: circle, 1), &alone)
+            let other = groupCounts.count(number, circle: circle, 1)
+            follow(other, &alone)
         }
         if before.circles != person.circles { leave(old, number) }
     }
@@ -60,8 +64,12 @@ extension People {
     mutating func leaveGroups(_ person: Responder, _ number: Int, _ alone: inout [UInt32]) {
         let circles = circleNumbers(of: person.circles)
         if person.isActive {
-            follow(groupCounts.count(number, region: person.region, -1), &alone)
-            for circle in circles { follow(groupCounts.count(number, circle: circle, -1), &alone) }
+            let other = groupCounts.count(number, region: person.region, -1)
+            follow(other, &alone)
+            for circle in circles {
+                let other = groupCounts.count(number, circle: circle, -1)
+                follow(other, &alone)
+            }
         }
         leave(circles, number)
     }
@@ -85,7 +93,8 @@ extension People {
         }
     }
 
-    /// Somebody who was alone is not any more, or the reverse.
+    /// Somebody who was alone is not any more, or the reverse. It is given what the counts said: if they
+    /// changed in its arguments, all that is counted was copied before.
     private func follow(_ other: Int?, _ alone: inout [UInt32]) {
         guard let other, (0..<roster.count).contains(other), roster[other].isStale else { return }
         alone.append(UInt32(other))

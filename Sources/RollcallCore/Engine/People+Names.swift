@@ -82,7 +82,10 @@ extension People {
 
     /// The number of the region in which a gap opened; nil if the name is nobody's any more. Another
     /// name may have the number that it had then.
-    func region(of gap: Gap) -> UInt32? { regions.known(gap.report.facts.region) }
+    func region(of gap: Gap) -> UInt32? {
+        let name = gap.report.facts.region
+        return regions.isName(gap.region, name) ? gap.region : regions.known(name)
+    }
 
     // MARK: - No room
 

@@ -44,4 +44,30 @@ extension RawSpan {
         }
         return byteCount < other.byteCount
     }
+
+    /// Returns how many of the first `most` bytes are those of `other`.
+    func sharedPrefix(with other: RawSpan, upTo most: Int) -> Int {
+        let most = min(most, byteCount, other.byteCount)
+        var count = 0
+        while count < most,
+            unsafeLoad(fromByteOffset: count, as: UInt8.self)
+                == other.unsafeLoad(fromByteOffset: count, as: UInt8.self)
+        {
+            count += 1
+        }
+        return count
+    }
+
+    /// The first eight bytes as a number that rises with them; zeros stand where there are fewer.
+    var firstBytes: UInt64 {
+        guard byteCount < 8 else {
+            return unsafeLoadUnaligned(fromByteOffset: 0, as: UInt64.self).bigEndian
+        }
+        var number: UInt64 = 0
+        for place in 0..<byteCount {
+            number |=
+                UInt64(unsafeLoad(fromByteOffset: place, as: UInt8.self)) << UInt64(56 - 8 * place)
+        }
+        return number
+    }
 }

@@ -39,6 +39,14 @@ struct DarkKey: Hashable, Comparable, Sendable {
 
     private init(raw: UInt64) { self.raw = raw }
 
+    /// The key of a place in a list.
+    init(place: Int) {
+        raw = UInt64(UInt32(truncatingIfNeeded: place >> 2) &- 1) << 2 | UInt64(place & 3)
+    }
+
+    /// Its place in a list of all: platforms stand together, those of all regions first.
+    var place: Int { Int(region &+ 1) << 2 | Int(raw & 3) }
+
     var region: UInt32 { UInt32(truncatingIfNeeded: raw >> 2) }
 
     static func < (a: DarkKey, b: DarkKey) -> Bool { a.raw < b.raw }

@@ -30,6 +30,11 @@ struct MassGaps: Sendable {
             return people.count
         }
 
+        fileprivate mutating func takeAlone() -> [Int] {
+            defer { alone.removeAll(keepingCapacity: alone.count < 64) }
+            return alone.filter(people.contains)
+        }
+
         fileprivate func isOver(_ now: ObservedTime) -> Bool {
             group == 0 || now - joinedAt >= RecentPeople.span
         }
@@ -77,8 +82,10 @@ struct MassGaps: Sendable {
     mutating func join(
         _ region: UInt32, openings: Int, isCounted: Bool, now: ObservedTime
     ) -> (group: Int64, members: Int) {
-        if isCounted, let entry = regions[region] { return (entry.group, entry.members) }
-        if regions[region, default: Region()].isOver(now) {
+        if isCounted, let group = regions[region]?.group, let members = regions[region]?.members {
+            return (group, members)
+        }
+        if regions[region]?.isOver(now) ?? true {
             let group = takeGroup()
             regions[region, default: Region()].begin(group, members: openings, now: now)
             return (group, openings)
@@ -114,9 +121,7 @@ struct MassGaps: Sendable {
 
     /// Takes those who fell silent in `region` within 60 s and belong to no group yet.
     mutating func takeAlone(_ region: UInt32) -> [Int] {
-        guard let entry = regions[region] else { return [] }
-        regions[region]?.alone = []
-        return entry.alone.filter(entry.people.contains)
+        regions[region]?.takeAlone() ?? []
     }
 
     /// Lets go of regions where nobody fell silent for so long that no blindness noticed later can

@@ -13,14 +13,14 @@ package struct OpenGaps: Equatable, Sendable {
     /// The number of open gaps.
     package var all: Int { counts.reduce(0, +) }
 
-    /// Somebody's gap is another one now; nil is none.
-    mutating func change(from before: Gap?, to after: Gap?) {
-        if let before, before.isOpen { counts[Int(before.report.suspected.rawValue)] -= 1 }
-        if let after, after.isOpen { counts[Int(after.report.suspected.rawValue)] += 1 }
+    /// Somebody's gap is open under another suspicion now; nil is one that is not open, or none.
+    mutating func change(from before: GapCause?, to after: GapCause?) {
+        if let before { counts[Int(before.rawValue)] -= 1 }
+        if let after { counts[Int(after.rawValue)] += 1 }
     }
 }
 
 extension Gap {
-    /// True from OFFLINE to the return.
-    fileprivate var isOpen: Bool { isCounted && due == nil }
+    /// The suspicion under which it is open, which it is from OFFLINE to the return; nil otherwise.
+    var openCause: GapCause? { isCounted && due == nil ? report.suspected : nil }
 }

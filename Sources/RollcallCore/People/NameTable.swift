@@ -38,7 +38,7 @@ package struct NameTable: Sendable {
     func hasNumber(_ number: UInt32) -> Bool { number < users.count }
 
     /// The name of a number that the table gave.
-    package subscript(number: UInt32) -> [UInt8] { names[Int(number)] }
+    package subscript(number: UInt32) -> [UInt8] { number == 0 ? [] : names[Int(number)] }
 
     /// Number of names, without the empty one.
     package var count: Int { names.count - 1 - free.count }
@@ -90,6 +90,12 @@ package struct NameTable: Sendable {
     }
 
     // MARK: - Who has them
+
+    /// True if a number stands for a name that is not empty.
+    func isName(_ number: UInt32, _ name: [UInt8]) -> Bool {
+        guard number < names.count, !name.isEmpty else { return false }
+        return names.read(Int(number)) { $0.bytes.isSame(as: name.span.bytes) }
+    }
 
     /// True if the name of a number is `bytes[range]`.
     func isName(_ number: UInt32, _ bytes: Span<UInt8>, _ range: ByteRange) -> Bool {

@@ -93,6 +93,25 @@ package struct Roster: Sendable {
         return id.precedes(idBytes.span.extracting(Self.idRange(pages, b)).bytes)
     }
 
+    /// Returns people in the order of their ids (F1): half a million may fall due at once.
+    func inOrder(_ numbers: some Sequence<Int>) -> [Int] {
+        var places = numbers.map { (number: $0, id: Self.idRange(pages, $0)) }
+        guard places.count > 1 else { return places.map(\.number) }
+        // Ids begin alike, mostly: eight bytes behind what all have in common tell two apart.
+        let bytes = idBytes.span.bytes
+        let first = bytes.extracting(places[0].id)
+        var shared = first.byteCount
+        for place in places {
+            shared = first.sharedPrefix(with: bytes.extracting(place.id), upTo: shared)
+        }
+        var keyed = places.map { place in
+            (key: bytes.extracting(place.id.dropFirst(shared)).firstBytes, number: place.number)
+        }
+        places = []
+        keyed.sort { $0.key == $1.key ? precedes($0.number, $1.number) : $0.key < $1.key }
+        return keyed.map(\.number)
+    }
+
     // MARK: - By id
 
     private func isID(_ number: Int, _ id: RawSpan) -> Bool {

@@ -8,6 +8,9 @@ struct SideTable<Value: Sendable>: Sendable {
     /// its end.
     typealias Page = [(value: Value, place: UInt8)]
 
+    /// A page of whose first people so many have a value gets room for all.
+    private static var massFrom: Int { 8 }
+
     private var pages: [Page] = []
 
     /// The value of a person; nil without one.
@@ -25,17 +28,20 @@ struct SideTable<Value: Sendable>: Sendable {
             let place = UInt8(number % Roster.pageSize)
             let index = Self.index(of: place, in: pages[page])
             let isThere = index < pages[page].count && pages[page][index].place == place
-            switch (newValue, isThere) {
-            case (let value?, true): pages[page][index].value = value
-            case (let value?, false):
-                // Whoever falls due together comes in order, mostly.
-                if index == pages[page].count {
-                    pages[page].append((value, place))
-                } else {
-                    pages[page].insert((value, place), at: index)
+            guard let newValue else {
+                if isThere { remove(page, index) }
+                return
+            }
+            if isThere {
+                pages[page][index].value = newValue
+            } else if index < pages[page].count {
+                pages[page].insert((newValue, place), at: index)
+            } else {
+                // Whoever falls due together comes in order, mostly, and of a mass comes everybody.
+                if index == Self.massFrom, place == Self.massFrom {
+                    pages[page].reserveCapacity(Roster.pageSize)
                 }
-            case (nil, true): remove(page, index)
-            case (nil, false): break
+                pages[page].append((newValue, place))
             }
         }
     }
@@ -43,6 +49,13 @@ struct SideTable<Value: Sendable>: Sendable {
     /// Puts a value, if there is one, back where none is.
     mutating func put(_ value: Value?, at number: Int) {
         if let value { self[number] = value }
+    }
+
+    /// Returns what `body` makes of a person's value where it stands; nil without one.
+    @inline(__always)
+    func read<Result>(_ number: Int, _ body: (borrowing Value) -> Result) -> Result? {
+        guard let (page, index) = find(number), let index else { return nil }
+        return body(pages[page][index].value)
     }
 
     /// Lets `body` change a person's value where it stands; nil without one.
