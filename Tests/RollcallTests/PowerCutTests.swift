@@ -140,6 +140,19 @@ import Testing
             page.reading)
     }
 
+    /// Opens a store that was just closed. A process that another test starts has our descriptors until
+    /// its program begins, and with them the lock.
+    private static func opened(_ path: String) throws(StoreError) -> StateStore {
+        for _ in 0..<2000 {
+            do throws(StoreError) {
+                return try StateStore(path: path)
+            } catch .secondInstance(path: _, process: getpid()) {
+                usleep(1000)
+            }
+        }
+        return try StateStore(path: path)
+    }
+
     /// Writes another turn, and comes back to it.
     private static func goOn(
         _ store: StateStore, _ recovered: StateStore.Recovered, _ turn: Int64
@@ -153,7 +166,7 @@ import Testing
         pending.close(number: turn + 1, engine)
         try store.commit([pending])
         try store.journal.close()
-        let again = try StateStore(path: store.journal.connection.path).recover()
+        let again = try opened(store.journal.connection.path).recover()
         guard again.lastTurn?.number == turn + 1, again.differences == 0 else {
             return "what was written afterwards is not there"
         }
