@@ -52,7 +52,6 @@ package enum Foreground {
         try? StandardOutput.write(&line)
         notifier.ready("Listening on \(place)")
         log.info("ready", metadata: ["port": "\(server.port)"])
-        StartPages.letGo()
         var received: CInt = 0
         while sigwait(&signals, &received) != 0 || received == SIGHUP {
             if received == SIGHUP { server.reload() }
