@@ -321,11 +321,11 @@ import Testing
         var pieces = 0
         while isLeft {
             try journal.begin()
-            isLeft = try journal.cut(through: cut, limit: 32)
+            isLeft = try journal.cut(through: cut, limit: 2)
             try journal.commit()
             pieces += 1
         }
-        #expect(pieces > 0)
+        #expect(pieces > 3)
         #expect(try journal.firstUnpackedRow() == 301)
         #expect(try tail(journal) == rows(301...400))
         try journal.close()

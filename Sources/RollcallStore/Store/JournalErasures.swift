@@ -69,18 +69,26 @@ extension Journal {
     private func removeRow(_ erasure: inout Erasure) throws(StoreError) -> Int {
         let id = erasure.nextRow
         if id < 0 { return try seekRow(before: -id, &erasure) }
+        let packed = try removePackedRows(withRow: id, &erasure)
+        // What is packed may stand in the table still, and is found there one by one.
+        let next = try removeTableRow(id, &erasure)
+        // Behind what retention has cut there is nothing left to remove.
+        go(on: next ?? packed?.next ?? 0, &erasure)
+        return packed == nil ? 1 : Self.rowsABlock
+    }
+
+    /// Takes what the block with a row says of the person out of it, or, without one, their newest block.
+    private func removePackedRows(
+        withRow id: Int64?, _ erasure: inout Erasure
+    ) throws(StoreError) -> (rows: [PackedRows.Row], next: Int64)? {
         var regions = erasure.regions
         let packed = try removePackedRows(withRow: id, of: erasure.responder) { row in
             if let region = ItemList.region(ofItem: Array(row.body)) { regions.note(region) }
             return Self.rest(of: row)
         }
         erasure.regions = regions
-        // What is packed may stand in the table still, and is found there one by one.
-        let next = try removeTableRow(id, &erasure)
         erasure.rows += Int64(packed?.rows.count ?? 0)
-        // Behind what retention has cut there is nothing left to remove.
-        go(on: next ?? packed?.next ?? 0, &erasure)
-        return packed == nil ? 1 : Self.rowsABlock
+        return packed
     }
 
     /// Goes on with an older row, by its id, or by the negative of one before which it is sought.
@@ -142,13 +150,7 @@ extension Journal {
         select.bind(id, as: .id)
         defer { select.reset() }
         guard try select.next() else {
-            var regions = erasure.regions
-            let packed = try removePackedRows(of: erasure.responder) { row in
-                if let region = ItemList.region(ofItem: Array(row.body)) { regions.note(region) }
-                return Self.rest(of: row)
-            }
-            erasure.regions = regions
-            erasure.rows += Int64(packed?.rows.count ?? 0)
+            let packed = try removePackedRows(withRow: nil, &erasure)
             erasure.nextRow = packed?.next ?? 0
             return Self.rowsABlock
         }

@@ -173,7 +173,8 @@ extension Journal {
 
     // MARK: - Erasing
 
-    /// Takes what a person's rows say out of the block that has row `id`, if one has it: each becomes
+    /// Takes what a person's rows say out of the block that has row `id`, if one has it, or without one
+    /// out of the newest that has any: each becomes
     /// what `rest` makes of it. Returns the rows that it took, the newest first, and the row to go on
     /// with, which is theirs and older, 0 without one.
     ///
@@ -181,26 +182,14 @@ extension Journal {
     /// The walk has its end there, so the person's next block is sought in the segments before it.
     /// - Throws: `StoreError` if the store cannot be read or written.
     func removePackedRows(
-        withRow id: Int64, of responder: Int64, rest: (JournalRow) -> (kind: UInt8, body: [UInt8])
-    ) throws(StoreError) -> (rows: [PackedRows.Row], next: Int64)? {
-        guard let segment = try segments.segment(ofRow: id) else { return nil }
-        return try removePackedRows(from: segment, isSeeking: false, of: responder, rest: rest)
-    }
-
-    /// Takes what a person's newest packed rows say out of their blocks, likewise.
-    /// - Throws: `StoreError` if the store cannot be read or written.
-    func removePackedRows(
-        of responder: Int64, rest: (JournalRow) -> (kind: UInt8, body: [UInt8])
-    ) throws(StoreError) -> (rows: [PackedRows.Row], next: Int64)? {
-        guard let segment = try segments.lastSegment() else { return nil }
-        return try removePackedRows(from: segment, isSeeking: true, of: responder, rest: rest)
-    }
-
-    private func removePackedRows(
-        from first: Segment, isSeeking: Bool, of responder: Int64,
+        withRow id: Int64?, of responder: Int64,
         rest: (JournalRow) -> (kind: UInt8, body: [UInt8])
     ) throws(StoreError) -> (rows: [PackedRows.Row], next: Int64)? {
-        var (segment, isDamaged) = (first, isSeeking)
+        let first =
+            if let id { try segments.segment(ofRow: id) } else { try segments.lastSegment() }
+        guard let first else { return nil }
+        // Without a row it is sought as behind a damaged block.
+        var (segment, isDamaged) = (first, id == nil)
         while true {
             var taken: [PackedRows.Row] = []
             for place in segment.directory.blocks(of: responder)?.reversed() ?? [] {

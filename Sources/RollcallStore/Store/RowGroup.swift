@@ -72,9 +72,7 @@ extension JournalRow {
 
     /// False if all rows that it stands for are behind row `last`: whether it is whole is not asked then.
     func begins(by last: Int64) -> Bool { min(id, firstID) <= last }
-}
 
-extension JournalRow {
     /// True if it is not as it was written, and may have been the one with row `id`.
     func isDamaged(_ checksum: Int64?, at id: Int64) -> Bool {
         !fits(checksum) && self.id &- id < RowGroup.rowsMax
