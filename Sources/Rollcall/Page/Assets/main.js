@@ -31,6 +31,8 @@ const usedFor = 60_000;
 const share = 5;
 // What depends on the clock alone is read again so often while somebody looks.
 const freshFor = 60_000;
+// What is due at an instant was decided and can be read so many milliseconds later.
+const decidedWithin = 1000;
 
 /** All that is shown; the one place where it changes. */
 const state = {
@@ -172,8 +174,15 @@ function plan() {
   if (document.hidden || asking !== null) return;
   if (state.failure !== null && !state.failure.isOfLists) return;
   const isOld = stale.view || stale.alerts;
-  const at = isOld ? readyAt : Math.max(readyAt, readAt + freshFor);
+  const at = Math.min(isOld ? readyAt : Math.max(readyAt, readAt + freshFor),
+    Math.max(urgentAt, outdatedAt()));
   timer = setTimeout(() => read(), Math.max(0, at - performance.now()));
+}
+
+/** The tick at which something of the view becomes another by the clock, though nothing is told of it. */
+function outdatedAt() {
+  const next = Math.min(...state.route.view.changesAt?.(context()) ?? []);
+  return performance.now() + next - now() + decidedWithin;
 }
 
 /** Reads the lists again; all of them if `isAll`, else those that are old, or the view's. */

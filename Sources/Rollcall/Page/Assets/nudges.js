@@ -38,6 +38,8 @@ export const nudgesView = {
     }
   },
 
+  changesAt: ({ memory }) => nextChanges([...memory.unfolded?.values() ?? []]),
+
   render(context) {
     const { memory, refresh } = context;
     const { ledger } = memory;
@@ -160,6 +162,12 @@ export function next(answer, now) {
         ? [ago(answer.earliest_at, now), ", ", time(answer.earliest_at, now)]
         : "at any moment") : null,
   ];
+}
+
+/** When each of these answers becomes another one: those whose next nudge was ahead as they were given. */
+export function nextChanges(answers) {
+  return answers.filter((one) => instant(one?.earliest_at) > instant(one?.as_of))
+    .map((one) => instant(one.earliest_at));
 }
 
 function sentence(text) {

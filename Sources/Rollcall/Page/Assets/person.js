@@ -3,7 +3,7 @@
 import { personActions } from "./act.js";
 import { h } from "./dom.js";
 import { nothing, status } from "./marks.js";
-import { next } from "./nudges.js";
+import { next, nextChanges } from "./nudges.js";
 import { confirmation } from "./people.js";
 import { picture } from "./picture.js";
 import { follows, more, region, section, why } from "./rows.js";
@@ -36,6 +36,8 @@ export const personView = {
       pathWith("v1/gaps", { responder: route.id, limit: 20 })) ?? { gaps: [] };
     await follow(context, `${path}/timeline`);
   },
+
+  changesAt: ({ memory }) => nextChanges([memory.nudge]),
 
   render(context) {
     const { memory } = context;
