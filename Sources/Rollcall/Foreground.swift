@@ -22,6 +22,7 @@ package enum Foreground {
         // An image of this memory would hold tokens, keys and everybody's telemetry.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        let pages = StartPages()
         // Blocked in every thread that is started from here on; only `sigwait` sees them.
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -52,6 +53,7 @@ package enum Foreground {
         try? StandardOutput.write(&line)
         notifier.ready("Listening on \(place)")
         log.info("ready", metadata: ["port": "\(server.port)"])
+        pages.letGo()
         var received: CInt = 0
         while sigwait(&signals, &received) != 0 || received == SIGHUP {
             if received == SIGHUP { server.reload() }

@@ -89,8 +89,8 @@ struct BenchmarkReport {
         if let bytes = idleResidentBytes {
             promises.append(
                 Promise(
-                    text: "idle resident memory < 30 MB", found: "\(megabytes(bytes)) MB",
-                    isKept: bytes < 30_000_000))
+                    text: "idle resident memory < 20 MB", found: "\(megabytes(bytes)) MB",
+                    isKept: bytes < 20_000_000))
         }
         return promises
     }
