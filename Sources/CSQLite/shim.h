@@ -11,6 +11,13 @@ static inline int rollcall_sqlite_configure(sqlite3 *connection, int option, int
     return sqlite3_db_config(connection, option, on, after);
 }
 
+// sqlite3_config() is variadic too. Of "SQLITE_CONFIG_MEMSTATUS" it says that what is turned off is
+// "sqlite3_memory_used(), sqlite3_memory_highwater(), sqlite3_soft_heap_limit64(),
+// sqlite3_hard_heap_limit64(), sqlite3_status64()".
+static inline int rollcall_sqlite_count_no_memory(void) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 // The two destructors are integers cast to function pointers; Swift imports no such macro.
 // SQLITE_STATIC: "it means that the content pointer is constant and will never change."
 static inline sqlite3_destructor_type rollcall_sqlite_static(void) {

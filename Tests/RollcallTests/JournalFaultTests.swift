@@ -38,6 +38,36 @@ import Testing
         #expect(refused == ["INSERT", "COMMIT"])
     }
 
+    @Test func `whichever write finds no room, decisions are refused and taken later`() throws {
+        func decide(_ journal: Journal) throws {
+            try journal.begin()
+            for id in 1...40 as ClosedRange<Int64> {
+                try journal.decide(
+                    id: id, turn: 2, responder: id, previous: 0, at: id,
+                    text: String(repeating: "x", count: 1 << 19))
+            }
+            try journal.write(turn: .of(2, nil))
+            try journal.commit()
+        }
+        for room in sequence(first: 0, next: { $0 < 8 ? $0 + 1 : $0 * 2 }) {
+            let directory = TemporaryDirectory()
+            let journal = try Journal(path: directory.store, vfs: FaultyDisk.install())
+            FaultyDisk.writesLeft = room
+            defer { FaultyDisk.writesLeft = .max }
+            do {
+                try decide(journal)
+                break
+            } catch let error as StoreError {
+                FaultyDisk.writesLeft = .max
+                #expect(error.disposition == .recoverable(.full))
+                try journal.rollback()
+                #expect(try journal.decisionsAfter(turn: 0) == [])
+                try decide(journal)
+                #expect(try journal.decisionsAfter(turn: 0).count == 40)
+            }
+        }
+    }
+
     @Test func `a checkpoint that finds no room loses nothing and is done later`() throws {
         let journal = try Journal(path: path, vfs: FaultyDisk.install())
         try journal.turn(1, rows: [(1, "a")])

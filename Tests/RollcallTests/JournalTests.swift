@@ -71,6 +71,46 @@ import Testing
         #expect(try journal.decisionsAfter(turn: 0) == ["3@1/41/0/-7 offline"])
     }
 
+    @Test(arguments: [1, 15, 16, 17, 32, 100] as [Int64])
+    func `as many decisions as there are come back one by one`(count: Int64) throws {
+        let journal = try Journal(path: path)
+        var wanted: [String] = []
+        for turn in 1...2 as ClosedRange<Int64> {
+            try journal.begin()
+            for place in 1...count {
+                let id = 1000 * turn + place
+                let text = String(repeating: "é", count: Int(id % 7))
+                try journal.decide(
+                    id: id, turn: turn, responder: place, previous: id - place, at: -id, text: text)
+                wanted.append("\(id)@\(turn)/\(place)/\(id - place)/\(-id) \(text)")
+            }
+            try journal.write(turn: .of(turn, nil))
+            try journal.commit()
+        }
+        #expect(try journal.decisionsAfter(turn: 0) == wanted)
+        var damaged = 0
+        try journal.replayDecisions(afterTurn: 0) { _, isWhole in damaged += isWhole ? 0 : 1 }
+        #expect(damaged == 0)
+    }
+
+    @Test func `decisions of a turn that is rolled back come with no other`() throws {
+        let journal = try Journal(path: path)
+        for count in [3, 16, 20] as [Int64] {
+            try journal.begin()
+            for id in 1...count {
+                try journal.decide(
+                    id: id, turn: 1, responder: 1, previous: id - 1, at: id, text: "no")
+            }
+            try journal.rollback()
+            #expect(journal.lastDecision == 0)
+        }
+        try journal.begin()
+        try journal.decide(id: 1, turn: 1, responder: 1, previous: 0, at: 1, text: "yes")
+        try journal.write(turn: .of(1, nil))
+        try journal.commit()
+        #expect(try journal.decisionsAfter(turn: 0) == ["1@1/1/0/1 yes"])
+    }
+
     @Test func `a kill keeps what was committed and nothing else`() throws {
         let journal = try Journal(path: path)
         try journal.turn(1, rows: [(1, "kept")])

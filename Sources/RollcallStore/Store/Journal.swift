@@ -45,6 +45,8 @@ package final class Journal {
     private var turnWritten: Int64?
     /// Rows of the open transaction that are not written yet; all are before its turn is.
     private var waiting = RowGroupBuilder()
+    /// Decisions of it that are not written yet.
+    private var decided = DecisionRows()
     /// The rules of the checkpoint that is being written.
     private var checkpointVersion: Int64 = 0
     private var before = (row: Int64(0), decision: Int64(0), alive: AliveCounts())
@@ -143,6 +145,7 @@ package final class Journal {
         isOpen = true
         turnWritten = nil
         waiting.removeAll()
+        decided.removeAll()
         before = (lastRow, lastDecision, alive)
     }
 
@@ -175,8 +178,8 @@ package final class Journal {
         waiting.removeAll()
     }
 
-    /// Appends one decision. Ids rise; `at` is the engine's stamp (F2). Throws `StoreError` if it
-    /// cannot be written.
+    /// Appends one decision. Ids rise; `at` is the engine's stamp (F2). Decisions are written many at
+    /// once, at the latest with their turn. Throws `StoreError` if they cannot be written.
     package func appendDecision(
         id: Int64, turn: Int64, kind: UInt8, responder: Int64, previous: Int64,
         atMilliseconds: Int64, body: UnsafeRawBufferPointer
@@ -187,8 +190,16 @@ package final class Journal {
         let row = DecisionRow(
             id: id, turn: turn, kind: kind, responder: responder, previous: previous,
             atMilliseconds: atMilliseconds, body: body)
-        try writing { () throws(StoreError) in try row.write(by: statements.insertDecision) }
+        try writing { () throws(StoreError) in
+            if decided.isFull { try writeDecided() }
+            decided.append(row)
+        }
         lastDecision = id
+    }
+
+    private func writeDecided() throws(StoreError) {
+        try decided.write(by: statements.insertDecisions, or: statements.insertDecision)
+        decided.removeAll()
     }
 
     /// Writes the transaction's turn: once, after its rows, and with their ids. Throws `StoreError`
@@ -203,6 +214,7 @@ package final class Journal {
         }
         try writing { () throws(StoreError) in
             try writeWaiting()
+            try writeDecided()
             try turn.write(by: statements.insertTurn)
         }
         turnWritten = turn.number
@@ -216,6 +228,7 @@ package final class Journal {
         let isWhole = lastRow == before.row || turnWritten != nil
         precondition(isWhole || failure != nil, "rows without a turn (J2)")
         try writing { () throws(StoreError) in
+            try writeDecided()
             try connection.checkPlace()
             // What is written now makes a log long again that was cut.
             try witness.checkLogLength()

@@ -166,8 +166,8 @@ extension DecisionRow {
         body = row.bytes(.body)
     }
 
-    /// Writes it by a statement. Throws `StoreError` if SQLite refuses.
-    func write(by statement: Statement) throws(StoreError) {
+    /// Gives a statement all of it, the body without a copy. Throws `StoreError` if SQLite refuses.
+    func bind(to statement: Statement) throws(StoreError) {
         statement.bind(id, as: .id)
         statement.bind(turn, as: .turn)
         statement.bind(Int64(kind), as: .kind)
@@ -176,6 +176,11 @@ extension DecisionRow {
         statement.bind(atMilliseconds, as: .atMs)
         try statement.bind(body, as: .body)
         statement.bind(checksum, as: .checksum)
+    }
+
+    /// Writes it by a statement. Throws `StoreError` if SQLite refuses.
+    func write(by statement: Statement) throws(StoreError) {
+        try bind(to: statement)
         try statement.run()
     }
 }

@@ -5,7 +5,7 @@ final class JournalStatements {
     /// The transaction.
     let begin, commit, rollback: Statement
     /// The statements that append, and those of `meta`.
-    let insertRow, insertDecision, insertTurn, getMeta, setMeta: Statement
+    let insertRow, insertDecision, insertDecisions, insertTurn, getMeta, setMeta: Statement
     /// The statements that read the last numbers and the first.
     let lastRow, lastTurnRow, lastDecision, lastTurn, firstTurn: Statement
     /// The statements that a restart reads by.
@@ -73,6 +73,8 @@ final class JournalStatements {
         rollback = try prepare("ROLLBACK")
         insertRow = try prepare("INSERT \(into: .journal)")
         insertDecision = try prepare("INSERT \(into: .decisions)")
+        insertDecisions = try prepare(
+            "INSERT \(into: .decisions, rows: DecisionRows.rowsMax)")
         insertTurn = try prepare("INSERT \(into: .turns)")
         getMeta = try prepare("\(select: .meta) WHERE key = :key")
         setMeta = try prepare("INSERT OR REPLACE \(into: .meta)")

@@ -43,6 +43,14 @@ package struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
             text += "VALUES(\(list(values)), \(checksum(table, values) ?? ":checksum"))"
         }
 
+        /// Appends as many whole rows: parameters of the first are named like columns, and those of each
+        /// other follow in the same order.
+        mutating func appendInterpolation(into table: Table, rows: Int) {
+            appendInterpolation(into: table)
+            let row = list([String](repeating: "?", count: table.columns.count + 1))
+            text += String(repeating: ", (\(row))", count: rows - 1)
+        }
+
         /// Appends what changes in a row, and its checksum by as much: `SET …`. Parameters that are
         /// named like columns take the place of what stands in those, or are added to it.
         mutating func appendInterpolation(

@@ -29,6 +29,8 @@ package final class SQLiteConnection {
         // No SQLITE_OPEN_CREATE: the file is made with mode 0600 before, and a reader makes none.
         let mode = access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
         let flags = mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        // It can be said before the first call only.
+        _ = SQLiteMemory.isUncounted
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, flags, vfs)
         self.path = path
@@ -240,6 +242,8 @@ package final class Statement {
     private let columns, parameters: [Int32]
     /// Parameters that a run needs.
     let parameterCount: Int32
+    /// Added to the places of parameters, for the next of many rows.
+    var offset: Int32 = 0
 
     /// Prepares `sql`, one statement. Throws `StoreError` if SQLite refuses it.
     package init(_ connection: SQLiteConnection, _ sql: SQL) throws(StoreError) {
@@ -340,7 +344,7 @@ package final class Statement {
     private func parameter(_ name: StoreColumn) -> Int32 {
         let place = parameters[Int(name.rawValue)]
         precondition(place > 0, "a parameter of the statement")
-        return place
+        return place + offset
     }
 
     private func place(_ column: StoreColumn) -> Int32 {
