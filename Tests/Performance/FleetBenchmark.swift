@@ -124,7 +124,7 @@ struct FleetBenchmark {
     ) throws(BenchmarkError) {
         let background = FleetBackground(others, at: server.port)
         let probe = FleetProbe(at: server.port)
-        let observer = FleetObserver(server: server, probe: probe)
+        let observer = FleetObserver(server: server, probe: probe, background: background)
         let threads = [try background.start(firstRound: 1), try probe.start()]
         let begun = Nanoseconds.now()
         usleep(1_000_000)

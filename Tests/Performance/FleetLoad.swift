@@ -11,6 +11,7 @@ final class FleetBackground: Sendable {
 
     private let isStopped = Atomic(false)
     private let sent = Atomic(0)
+    private let waits = Mutex<[WaitSample]>([])
     private let people: Range<Int>
     private let port: UInt16
 
@@ -28,6 +29,14 @@ final class FleetBackground: Sendable {
         try LoadThread { [self] () throws(BenchmarkError) in try run(firstRound) }
     }
 
+    /// The longest wait for an answer to a body that was posted within a stretch of time; nil if none
+    /// was.
+    func longestWait(from start: Nanoseconds, to end: Nanoseconds) -> Nanoseconds? {
+        waits.withLock { waits in
+            waits.filter { $0.at >= start && $0.at < end }.map(\.span).max()
+        }
+    }
+
     /// Ends it with the body on its way.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
@@ -42,7 +51,9 @@ final class FleetBackground: Sendable {
         while !isStopped.load(ordering: .relaxed) {
             let end = min(next + size, people.upperBound)
             let now = wallNow()
+            let begun = Nanoseconds.now()
             try poster.post(next..<end, round: { _ in round }, receivedAt: { _ in now })
+            waits.withLock { $0.append(WaitSample(at: begun, span: .now() - begun)) }
             sent.add(end - next, ordering: .relaxed)
             next = end
             if next == people.upperBound {
@@ -61,13 +72,8 @@ final class FleetProbe: Sendable {
     /// Between two questions.
     private static let every = Nanoseconds.milliseconds(2)
 
-    private struct Sample {
-        var at: Nanoseconds
-        var span: Nanoseconds
-    }
-
     private let isStopped = Atomic(false)
-    private let samples = Mutex<[Sample]>([])
+    private let samples = Mutex<[WaitSample]>([])
     private let port: UInt16
 
     /// A probe of the server at a port.
@@ -94,7 +100,7 @@ final class FleetProbe: Sendable {
             let done = Nanoseconds.now()
             samples.withLock { samples in
                 repeat {
-                    samples.append(Sample(at: due, span: done - due))
+                    samples.append(WaitSample(at: due, span: done - due))
                     due = due + Self.every
                 } while due < done
             }
@@ -112,6 +118,12 @@ final class FleetProbe: Sendable {
             latency50: spans[spans.count / 2], latency99: spans[spans.count * 99 / 100],
             longest: longest)
     }
+}
+
+/// How long somebody waited who asked at an instant.
+private struct WaitSample {
+    var at: Nanoseconds
+    var span: Nanoseconds
 }
 
 /// Latencies of a probe.

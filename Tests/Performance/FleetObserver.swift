@@ -5,6 +5,8 @@ import Glibc
 struct FleetPhase {
     /// What those waited who asked meanwhile; nil if it was over too soon for that.
     let probe: ProbeStats?
+    /// The longest that a body of the others' batches waited for its commit.
+    let longestBatch: Nanoseconds?
     /// How long it was.
     let span: Nanoseconds
     /// No turn of the state writer took longer, seconds: a bucket's bound; nil if that is not
@@ -40,6 +42,7 @@ struct FleetObserver {
 
     let server: ServerProcess
     let probe: FleetProbe
+    let background: FleetBackground
 
     /// What is read at one instant.
     struct Look {
@@ -94,7 +97,8 @@ struct FleetObserver {
         let serverShare = (processor - before.processor).seconds / span.seconds
         let processors = Double(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         return FleetPhase(
-            probe: probe.latencies(from: before.at, to: end), span: span,
+            probe: probe.latencies(from: before.at, to: end),
+            longestBatch: background.longestWait(from: before.at, to: end), span: span,
             longestTurn: turns?.bound(of: 1), longestCommit: durations("commit")?.bound(of: 1),
             longestChore: durations("chore")?.bound(of: 1), turns: turns?.total ?? 0,
             longTurns: turns?.count(above: Self.longTurn) ?? 0,

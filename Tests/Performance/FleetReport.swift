@@ -155,6 +155,9 @@ struct FleetReport {
                 row("  status longest ms", "\(key)_status_max_ms", 2) {
                     phase($0)?.probe?.longest.milliseconds
                 },
+                row("  batch longest ms", "\(key)_batch_max_ms", 2) {
+                    phase($0)?.longestBatch?.milliseconds
+                },
                 row("  turns", "\(key)_turns") { phase($0).map { Double($0.turns) } },
                 row("  turns over 20 ms", "\(key)_long_turns") {
                     phase($0).map { Double($0.longTurns) }
@@ -207,7 +210,7 @@ struct FleetReport {
         let chore = result.checkpoint?.longestChore.map { $0 * 1000 }
         let plain = [result.quiet, result.calm].compactMap { $0?.longestCommit }.max()
         let start = max(result.restartAfterCrash, result.restartAfterStop).seconds
-        return [
+        return [held].compactMap(\.self) + [
             Promise(
                 text: "memory ≤ 300 bytes a person" + fleet,
                 found: decimal(result.bytesPerPerson, 0),
@@ -235,6 +238,18 @@ struct FleetReport {
                 text: "ready in < 3 s, killed or stopped" + fleet,
                 found: decimal(start, 2) + " s", isKept: start < 3),
         ]
+    }
+
+    /// The promise of the largest fleet: whoever asks or reports is not held up by one instant.
+    private var held: Promise? {
+        guard let result = results.max(by: { $0.size < $1.size }), let instant = result.instant,
+            let status = instant.probe?.longest, let batch = instant.longestBatch
+        else { return nil }
+        let longest = max(status, batch).milliseconds
+        let text = "nobody waits over 1 s when 10 % fall silent at one instant"
+        return Promise(
+            text: "\(text), \(grouped(Double(result.size))) people",
+            found: decimal(longest, 0) + " ms", isKept: longest <= 1000)
     }
 
     private static func bound(_ milliseconds: Double?) -> String {
