@@ -6,6 +6,8 @@ struct LoadStats {
     var batchesPerSecond: Double
     /// Processor time of the server for each batch.
     var serverTimePerBatch: Nanoseconds
+    /// Processor time of that thread of the server for each batch which took most; in ticks of 10 ms.
+    var busiestThreadTimePerBatch = Nanoseconds(count: 0)
     /// Share of the run in which the generator itself computed: near 1 it was the limit.
     var generatorShare: Double
     /// Half of the answers took no longer, from the first byte sent.
@@ -74,10 +76,15 @@ struct LoadGenerator {
             throw .answer("\(workload.name): none within \(measured.seconds) s")
         }
         let span = (finish.at - start.at).seconds
+        let busiest = finish.threads.map { name, time in
+            time.count - (start.threads[name]?.count ?? 0)
+        }
         return LoadStats(
             batchesPerSecond: batches / span,
             serverTimePerBatch: Nanoseconds(
                 count: Int64(Double((finish.server - start.server).count) / batches)),
+            busiestThreadTimePerBatch: Nanoseconds(
+                count: Int64(Double(busiest.max() ?? 0) / batches)),
             generatorShare: (finish.generator - start.generator).seconds / span,
             latency50: latency50, latency99: latency99)
     }
@@ -85,8 +92,10 @@ struct LoadGenerator {
     /// The clocks at one instant.
     private struct Snapshot {
         let at, server, generator: Nanoseconds
+        let threads: [String: Nanoseconds]
 
         init(of process: ServerProcess) {
+            threads = process.threadTimes
             server = process.processorTime
             generator = .now(of: CLOCK_PROCESS_CPUTIME_ID)
             at = .now()
