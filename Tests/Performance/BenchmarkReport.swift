@@ -22,8 +22,8 @@ struct Stats {
         median(runs.map(\.serverTimePerBatch.microseconds)) ?? 0
     }
     /// See `LoadStats.busiestThreadTimePerBatch`; microseconds, the median.
-    var busiestMicroseconds: Double {
-        median(runs.map(\.busiestThreadTimePerBatch.microseconds)) ?? 0
+    var busiestMicroseconds: Double? {
+        median(runs.compactMap { $0.busiestThreadTimePerBatch?.microseconds })
     }
     /// See `LoadStats.latency50`; milliseconds, the median.
     var milliseconds50: Double { median(runs.map(\.latency50.milliseconds)) ?? 0 }
@@ -167,7 +167,8 @@ struct BenchmarkReport {
                 grouped(stats.batchesPerSecond), "± \(percent(stats.spread))",
                 index == 0 ? "" : share(result.ratio(to: stats)),
                 decimal(stats.microsecondsPerBatch, 2), decimal(stats.milliseconds50, 3),
-                decimal(stats.milliseconds99, 3), decimal(stats.busiestMicroseconds, 2),
+                decimal(stats.milliseconds99, 3),
+                stats.busiestMicroseconds.map { decimal($0, 2) } ?? "",
                 stats.residentBytes.map(megabytes) ?? "",
             ]
         }
@@ -211,7 +212,10 @@ struct BenchmarkReport {
             ("batches_per_second_runs", .list(stats.runs.map { .number($0.batchesPerSecond) })),
             ("ratio", ratio.map { .number($0) } ?? .null),
             ("cpu_us_per_batch", .number(stats.microsecondsPerBatch)),
-            ("busiest_thread_cpu_us_per_batch", .number(stats.busiestMicroseconds)),
+            (
+                "busiest_thread_cpu_us_per_batch",
+                stats.busiestMicroseconds.map { .number($0) } ?? .null
+            ),
             ("p50_ms", .number(stats.milliseconds50)),
             ("p99_ms", .number(stats.milliseconds99)),
             ("load_generator_share", .number(stats.generatorShare)),

@@ -6,8 +6,9 @@ struct LoadStats {
     var batchesPerSecond: Double
     /// Processor time of the server for each batch.
     var serverTimePerBatch: Nanoseconds
-    /// Processor time of that thread of the server for each batch which took most; in ticks of 10 ms.
-    var busiestThreadTimePerBatch = Nanoseconds(count: 0)
+    /// Processor time for each batch of that thread of the server which took most, in ticks of 10 ms;
+    /// nil of what is no server.
+    var busiestThreadTimePerBatch: Nanoseconds?
     /// Share of the run in which the generator itself computed: near 1 it was the limit.
     var generatorShare: Double
     /// Half of the answers took no longer, from the first byte sent.
