@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # The longest first, so that none is left alone at the end.
 SUITES = (
     "test_cluster_chaos", "test_members", "test_page_live", "test_page_pictures", "test_page", "test_page_people", "test_page_states", "test_page_past", "test_nudges", "test_backup", "test_process_faults",
-    "test_outgoing", "test_sentence", "test_events", "test_subscriptions", "test_idempotency", "test_members_writes",
+    "test_outgoing", "test_sentence", "test_events", "test_subscriptions", "test_idempotency", "test_members_writes", "test_package",
     "test_slow_clients", "test_malformed", "test_churn", "test_liveness", "test_demo",
     "test_simulate", "test_alerts_prometheus", "test_offline", "test_systemd", "test_dashboard_panels",
     "test_pages", "test_fallbacks", "test_sessions", "test_acting", "test_takes", "test_asks", "test_receivers", "test_mail", "test_export", "test_settings", "test_clocks", "test_durability", "test_packing", "test_store",
