@@ -198,6 +198,35 @@ import Testing
         try story.close()
     }
 
+    @Test(arguments: 1...8)
+    func `J12: while rows of a segment leave the table, an erasure goes on in older segments`(
+        removed: Int64
+    ) throws {
+        let story = try story()
+        let journal = story.store.journal
+        let number = try #require(story.engine.roster.number(of: Array("r-3".utf8)))
+        let walked = try PackedStore.walk(
+            directory.store, from: story.engine.roster[number].lastRow, of: Int64(number + 1))
+        var writer = PackingWriter(rowsMin: 1, rowsMax: 12)
+        writer.consider()
+        try write(&writer, journal) { _ in
+            try journal.connection.integer("SELECT count(*) FROM segments WHERE state = 1") == 4
+                && journal.hasPackedTwice()
+        }
+        let last = try #require(try journal.lastSegment())
+        try journal.begin()
+        _ = try journal.removePacked(through: last, limit: removed)
+        try journal.commit()
+        try story.erase("r-3", isRemoved: true)
+        #expect(try blocks(story, of: Int64(number + 1)) == [])
+        try journal.unpackedRows(from: 1, through: .max, limit: .max) { row in
+            #expect(row.responder != Int64(number + 1))
+        }
+        let erasure = try #require(try journal.erasures().last)
+        #expect(erasure.rows == Int64(walked.count))
+        try story.close()
+    }
+
     /// The ids of the blocks that can be read and have rows of somebody.
     private func blocks(_ story: ExportStory, of responder: Int64) throws -> [Int64] {
         let select = try Statement(

@@ -69,11 +69,16 @@ extension Journal {
     private func removeRow(_ erasure: inout Erasure) throws(StoreError) -> Int {
         let id = erasure.nextRow
         if id < 0 { return try seekRow(before: -id, &erasure) }
+        let isPacked = try segments.segment(ofRow: id) != nil
         let packed = try removePackedRows(withRow: id, &erasure)
+        let rows = erasure.rows
         // What is packed may stand in the table still, and is found there one by one.
         let next = try removeTableRow(id, &erasure)
-        // Behind what retention has cut there is nothing left to remove.
-        go(on: next ?? packed?.next ?? 0, &erasure)
+        // It was counted with its segment.
+        if isPacked { erasure.rows = rows }
+        // Nobody's by now, and not in the table any more: it went with its segment, so the next is before
+        // it. Behind what retention has cut there is nothing left to remove.
+        go(on: next ?? packed?.next ?? (isPacked ? -id : 0), &erasure)
         return packed == nil ? 1 : Self.rowsABlock
     }
 
