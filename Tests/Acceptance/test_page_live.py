@@ -170,7 +170,9 @@ class StormTests(PageTestCase):
         self.open(page, server)
         dark = f"Nobody can be reached in r-00000, r-00001 and {STORM - 2:,} more."
         page.until(f"document.querySelector('.worst').innerText === {dark!r}", "the sentence", seconds=60)
-        self.assertEqual(page.text("[data-count=OFFLINE]"), f"{STORM:,}")
+        # They could not be reached before they were OFFLINE: nobody had heard of them.
+        page.until(f"document.querySelector('[data-count=OFFLINE]').innerText === '{STORM:,}'",
+                   "all are OFFLINE", seconds=60)
         server.drop_client()
         for view in ("/alerts", "/silent"):
             self.open(page, server, view)
