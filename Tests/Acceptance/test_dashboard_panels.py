@@ -198,6 +198,7 @@ class PanelTests(RollcallTestCase):
             f"/v1/incidents/{firing['key']}/take", {"by": "kim", "duration": "2h"}).status, 200)
         # Some who were away meanwhile are back: what their gaps were we did not see.
         phones.open("north-3", "north-4")
+        self.wait_for("sum(rate(rollcall_gaps_blind_total[10s])) > 0")
         server.write("/v1/responders", {"responder_id": "new-1", "duty_state": "ON_DUTY"})
         time.sleep(3)
         self.ended = self.wait_for("rollcall_watching == 1")
