@@ -69,25 +69,28 @@ extension Journal {
     private func removeRow(_ erasure: inout Erasure) throws(StoreError) -> Int {
         let id = erasure.nextRow
         if id < 0 { return try seekRow(before: -id, &erasure) }
-        let isPacked = try segments.segment(ofRow: id) != nil
-        let packed = try removePackedRows(withRow: id, &erasure)
+        let segment = try segments.segment(ofRow: id)
+        let packed = try removePackedRows(in: segment, isSought: false, &erasure)
         let rows = erasure.rows
         // What is packed may stand in the table still, and is found there one by one.
         let next = try removeTableRow(id, &erasure)
         // It was counted with its segment.
-        if isPacked { erasure.rows = rows }
+        if segment != nil { erasure.rows = rows }
         // Nobody's by now, and not in the table any more: it went with its segment, so the next is before
         // it. Behind what retention has cut there is nothing left to remove.
-        go(on: next ?? packed?.next ?? (isPacked ? -id : 0), &erasure)
+        go(on: next ?? packed?.next ?? (segment == nil ? 0 : -id), &erasure)
         return packed == nil ? 1 : Self.rowsABlock
     }
 
-    /// Takes what the block with a row says of the person out of it, or, without one, their newest block.
+    /// Takes what a segment says of the person out of it, or, if their newest one is sought, that one from
+    /// there back.
     private func removePackedRows(
-        withRow id: Int64?, _ erasure: inout Erasure
+        in segment: Segment?, isSought: Bool, _ erasure: inout Erasure
     ) throws(StoreError) -> (rows: [PackedRows.Row], next: Int64)? {
         var regions = erasure.regions
-        let packed = try removePackedRows(withRow: id, of: erasure.responder) { row in
+        let packed = try removePackedRows(
+            of: erasure.responder, in: segment, isSought: isSought
+        ) { row in
             if let region = ItemList.region(ofItem: Array(row.body)) { regions.note(region) }
             return Self.rest(of: row)
         }
@@ -155,7 +158,8 @@ extension Journal {
         select.bind(id, as: .id)
         defer { select.reset() }
         guard try select.next() else {
-            let packed = try removePackedRows(withRow: nil, &erasure)
+            let packed = try removePackedRows(
+                in: segments.lastSegment(), isSought: true, &erasure)
             erasure.nextRow = packed?.next ?? 0
             return Self.rowsABlock
         }

@@ -173,23 +173,21 @@ extension Journal {
 
     // MARK: - Erasing
 
-    /// Takes what a person's rows say out of the block that has row `id`, if one has it, or without one
-    /// out of the newest that has any: each becomes
-    /// what `rest` makes of it. Returns the rows that it took, the newest first, and the row to go on
-    /// with, which is theirs and older, 0 without one.
+    /// Takes what a person's rows say out of the blocks of a segment, or, if `isSought`, of the newest
+    /// from there back that has any: each becomes what `rest` makes of it. Returns the rows that it took,
+    /// the newest first, and the row to go on with, which is theirs and older, 0 without one; nil if it
+    /// took none.
     ///
     /// A damaged block may hold what is to go, and nobody can read it: it is emptied, and stays damaged.
     /// The walk has its end there, so the person's next block is sought in the segments before it.
     /// - Throws: `StoreError` if the store cannot be read or written.
     func removePackedRows(
-        withRow id: Int64?, of responder: Int64,
+        of responder: Int64, in first: Segment?, isSought: Bool,
         rest: (JournalRow) -> (kind: UInt8, body: [UInt8])
     ) throws(StoreError) -> (rows: [PackedRows.Row], next: Int64)? {
-        let first =
-            if let id { try segments.segment(ofRow: id) } else { try segments.lastSegment() }
         guard let first else { return nil }
-        // Without a row it is sought as behind a damaged block.
-        var (segment, isDamaged) = (first, id == nil)
+        // It is sought as behind a damaged block.
+        var (segment, isDamaged) = (first, isSought)
         while true {
             var taken: [PackedRows.Row] = []
             for place in segment.directory.blocks(of: responder)?.reversed() ?? [] {
