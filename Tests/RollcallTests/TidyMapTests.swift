@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `the tests wait for the package manager's lock`() throws {
-        let lines = try Self.text("Tests/run").split(separator: "\n")
+        let lines = try Self.text(".packages/install").split(separator: "\n")
         #expect(lines.contains { $0.contains("wait=(-o DPkg::Lock::Timeout=600)") })
         let calls = lines.filter { $0.contains("apt-get ") && !$0.contains("# ") }
         #expect(calls.count == 2)
