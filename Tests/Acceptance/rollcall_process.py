@@ -361,6 +361,12 @@ class Rollcall:
         return Scrape(answer.text)
 
 
+def is_shipped():
+    """True of a program that needs nothing of Swift on the machine that runs it."""
+    return "libswift" not in subprocess.run(
+        ["ldd", BINARY], check=True, capture_output=True, text=True, timeout=30).stdout
+
+
 def plain_environment():
     """The environment without settings of the product's own, which variables can carry, and
     without a service manager or a terminal's wishes that the tests themselves may run under."""

@@ -1,70 +1,114 @@
-"""The image that `rollcall manifest kubernetes` describes: a fresh Debian with its packages and
-nothing else, its settings and its files, and a page that is sent from it over TLS.
+"""The image that `.packages/image` builds, entered as `rollcall manifest kubernetes` has it: its settings
+and its files, nothing that may be written but the store, and a page that is sent from it over TLS.
 
-    ROLLCALL_IMAGE=1    make such a root with mmdebstrap, from Debian's mirror; else it is skipped
+    ROLLCALL_IMAGE=1    build it twice, and run it by runc, too; else the image is built once and looked at
 
-Source: V8; the comment in the manifest is what is followed here.
+Source: V8; Operate, "An image".
 """
 
+import hashlib
+import json
 import os
-import re
 import shutil
 import subprocess
+import tarfile
 import unittest
 
 import yaml
+from spdx_tools.spdx.parser.parse_anything import parse_file
+from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document
 
 from hostile_receiver import Certificates
 from loopback_receivers import Hook
-from rollcall_process import BINARY, Rollcall, RollcallTestCase, plain_environment
+from rollcall_process import BINARY, Rollcall, RollcallTestCase, is_shipped, plain_environment
 
 WANTED = os.environ.get("ROLLCALL_IMAGE")
-SOURCES = "/etc/apt/sources.list.d/debian.sources"
-# The image that the manifest names is Debian's of this name.
-SUITE = {"debian:12-slim": "bookworm"}
-RECIPE = re.compile(r"on (debian:\S+) with the packages ((?:\S+ )+)ca-certificates:")
-USER = "10112"
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+USER = 65532
+MEGABYTE = 1_000_000
 
 
+def build():
+    """The path of an image that is built now."""
+    outcome = subprocess.run(
+        [os.path.join(ROOT, ".packages/image")], capture_output=True, text=True, timeout=600,
+        env={**plain_environment(), "ROLLCALL_BINARY": os.path.abspath(BINARY)})
+    if outcome.returncode != 0:
+        raise AssertionError(outcome.stderr)
+    return os.path.join(ROOT, outcome.stdout.strip())
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+@unittest.skipUnless(is_shipped(), "the program under test is not built with -static-stdlib")
 class ImageTests(RollcallTestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.image = build()
+
+    def unpacked(self):
+        """A bundle of a runtime: `config.json` and `rootfs`."""
+        layout = os.path.join(self.directory, "layout")
+        with tarfile.open(self.image) as archive:
+            archive.extractall(layout, filter="data")
+        with open(os.path.join(layout, "index.json"), encoding="utf-8") as file:
+            tag, = [entry["annotations"]["org.opencontainers.image.ref.name"]
+                    for entry in json.load(file)["manifests"]]
+        bundle = os.path.join(self.directory, "bundle")
+        subprocess.run(
+            ["umoci", "unpack", "--image", f"{layout}:{tag}", bundle], check=True, timeout=120,
+            env=plain_environment())
+        self.addCleanup(shutil.rmtree, bundle, ignore_errors=True)
+        return bundle
+
     def manifest(self, settings):
         path = os.path.join(self.directory, "rollcall.yml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(settings)
-        outcome = subprocess.run(
+        return subprocess.run(
             [BINARY, "manifest", "kubernetes", "--config.file", path], check=True,
-            capture_output=True, text=True, timeout=30, env=plain_environment())
-        return outcome.stdout
+            capture_output=True, text=True, timeout=30, env=plain_environment()).stdout
 
-    def recipe(self, text):
-        """The image and the packages, as the comment names them."""
-        words = " ".join(line.strip().lstrip("# ") for line in text.splitlines())
-        found = RECIPE.search(words)
-        self.assertIsNotNone(found, "the manifest names no packages")
-        return SUITE[found.group(1)], [*found.group(2).split(), "ca-certificates"]
+    def test_it_is_small_and_holds_no_shell(self):
+        self.assertLess(os.path.getsize(self.image), 40 * MEGABYTE)
+        bundle = self.unpacked()
+        root = os.path.join(bundle, "rootfs")
+        size = sum(
+            os.lstat(os.path.join(folder, name)).st_size
+            for folder, _, names in os.walk(root) for name in names)
+        self.assertLess(size, 110 * MEGABYTE)
+        self.assertEqual(os.listdir(os.path.join(root, "usr/bin")), ["rollcall"])
+        with open(os.path.join(bundle, "config.json"), encoding="utf-8") as file:
+            process = json.load(file)["process"]
+        self.assertEqual((process["user"]["uid"], process["user"]["gid"]), (USER, USER))
+        self.assertEqual(process["args"][:2], ["rollcall", "serve"])
+        store = os.stat(os.path.join(root, "var/lib/rollcall"))
+        self.assertEqual((store.st_uid, store.st_mode & 0o777), (USER, 0o700))
 
-    def make(self, suite, packages):
-        """A root with the packages of the recipe and what they need."""
-        root = os.path.join(self.directory, "root")
-        sources = [SOURCES] if os.path.exists(SOURCES) else []
-        subprocess.run(
-            ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(packages)}",
-             suite, root, *sources], check=True, timeout=600, env=plain_environment())
-        self.addCleanup(shutil.rmtree, root, ignore_errors=True)
-        return root
+    def test_its_sbom_names_what_is_in_it(self):
+        path = self.image.removesuffix(".oci.tar") + ".spdx.json"
+        document = parse_file(path)
+        self.assertEqual(validate_full_spdx_document(document), [])
+        root = os.path.join(self.unpacked(), "rootfs")
+        inside = os.path.join(root, "usr/share/doc/rollcall/rollcall.spdx.json")
+        self.assertEqual(digest(path), digest(inside))
+        named = {package.name: package for package in document.packages}
+        program, = named["rollcall"].checksums
+        self.assertEqual(program.value, digest(os.path.join(root, "usr/bin/rollcall")))
+        for name in ("swift", "swift-log", "swift-argument-parser", "Yams"):
+            self.assertRegex(named[name].version, r"^\d+\.\d+")
+        debian = os.listdir(os.path.join(root, "var/lib/dpkg/status.d"))
+        self.assertLessEqual(set(debian), set(named))
+        self.assertIn("libcurl3-gnutls", debian)
+        # Each has its licence with it.
+        for name in debian:
+            self.assertTrue(os.path.exists(os.path.join(root, "usr/share/doc", name)), name)
 
-    def install(self, root):
-        """The program; one that is not as it is shipped needs Swift's libraries, too."""
-        target = os.path.join(root, "usr/local/bin/rollcall")
-        shutil.copy(BINARY, target)
-        needed = subprocess.run(
-            ["ldd", BINARY], check=True, capture_output=True, text=True, timeout=30).stdout
-        for library in re.findall(r"=> (/\S*/swift/\S+)", needed):
-            os.makedirs(root + os.path.dirname(library), exist_ok=True)
-            shutil.copy(library, root + library)
-
-    @unittest.skipUnless(WANTED, "ROLLCALL_IMAGE is not set")
-    def test_a_page_is_sent_from_the_image_of_the_manifest(self):
+    def test_a_page_is_sent_from_it(self):
         hook = Hook(self)
         certificates = Certificates(self.directory)
         hook.speak(certificates.context("good"))
@@ -75,25 +119,22 @@ class ImageTests(RollcallTestCase):
             """)
         config_map, _, workload = yaml.safe_load_all(text)
         pod = workload["spec"]["template"]["spec"]
-        root = self.make(*self.recipe(text))
-        self.install(root)
+        root = os.path.join(self.unpacked(), "rootfs")
         # What the volume of the settings holds in the Pod.
         with open(certificates.authority, encoding="ascii") as file:
             files = {"a.token": "a" * 16, "keys/ca.pem": file.read()}
         projected = pod["volumes"][0]["projected"]["sources"]
         self.assertEqual(
             {item["path"] for item in projected[1]["secret"]["items"]}, set(files))
+        os.mkdir(os.path.join(root, "proc"))
         files["rollcall.yml"] = config_map["data"]["rollcall.yml"]
         for name, content in files.items():
             path = os.path.join(root, "etc/rollcall", name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(content)
-        store = os.path.join(root, "var/lib/rollcall")
-        os.makedirs(store)
-        os.chown(store, int(USER), int(USER))
         container = pod["initContainers"][0]
-        self.assertEqual(str(container["securityContext"]["runAsUser"]), USER)
+        self.assertEqual(container["securityContext"]["runAsUser"], USER)
 
         class Sidecar(Rollcall):
             def arguments(self):
@@ -117,8 +158,42 @@ class ImageTests(RollcallTestCase):
         page = hook.first(lambda told: True, 30, "a page over TLS")
         self.assertEqual(page.json()["alerts"][0]["labels"]["alertname"], "RollcallDrill")
         # Debian's own authorities are there, for everybody else's receivers.
-        self.assertGreater(
-            os.path.getsize(os.path.join(root, "etc/ssl/certs/ca-certificates.crt")), 100_000)
+        with open(os.path.join(root, "etc/ssl/certs/ca-certificates.crt"), encoding="ascii") as file:
+            self.assertGreater(file.read().count("BEGIN CERTIFICATE"), 100)
+        self.assertEqual(server.stop(), 0)
+
+    @unittest.skipUnless(WANTED, "ROLLCALL_IMAGE is not set")
+    def test_two_builds_are_the_same_bytes(self):
+        before = digest(self.image)
+        self.assertEqual(digest(build()), before)
+
+    @unittest.skipUnless(WANTED, "ROLLCALL_IMAGE is not set")
+    def test_runc_runs_it(self):
+        bundle = self.unpacked()
+        path = os.path.join(bundle, "config.json")
+        with open(path, encoding="utf-8") as file:
+            config = json.load(file)
+        config["process"]["terminal"] = False
+        config["process"]["args"].append("--web.listen-address=127.0.0.1:0")
+        config["root"]["readonly"] = True
+        config["mounts"].append({
+            "destination": "/var/lib/rollcall", "type": "tmpfs", "source": "tmpfs",
+            "options": [f"uid={USER}", f"gid={USER}", "mode=0700"]})
+        # Its own network is of no use here: nobody could ask it.
+        config["linux"]["namespaces"] = [
+            one for one in config["linux"]["namespaces"] if one["type"] != "network"]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        name = f"rollcall-{os.getpid()}"
+
+        class Container(Rollcall):
+            def arguments(self):
+                return ["runc", "run", "--bundle", bundle, name]
+
+        server = Container(self.directory)
+        self.addCleanup(server.close)
+        server.start()
+        self.assertEqual(server.get("/v1/status").status, 200)
         self.assertEqual(server.stop(), 0)
 
 

@@ -16,17 +16,12 @@ import unittest
 
 import yaml
 
-from rollcall_process import BINARY, RollcallTestCase, eventually, plain_environment
+from rollcall_process import (
+    BINARY, RollcallTestCase, eventually, is_shipped, plain_environment)
 
 WANTED = os.environ.get("ROLLCALL_IMAGE")
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SOURCES = "/etc/apt/sources.list.d/debian.sources"
-
-
-def is_shipped():
-    """True of a program that needs nothing of Swift on the machine that runs it."""
-    return "libswift" not in subprocess.run(
-        ["ldd", BINARY], check=True, capture_output=True, text=True, timeout=30).stdout
 
 
 def build():

@@ -146,7 +146,7 @@ enum KubernetesManifest {
               terminationGracePeriodSeconds: 50
               securityContext:
                 # Lets Rollcall's user write to the volume.
-                fsGroup: 10112
+                fsGroup: 65532
                 fsGroupChangePolicy: OnRootMismatch
               initContainers:
                 - name: rollcall
@@ -155,10 +155,9 @@ enum KubernetesManifest {
 
     /// The image of the container.
     static let image = """
-                  # CHANGE: there is no published image. Build yours: the program of
-                  # `swift build -c release -Xswiftc -static-stdlib --product rollcall`
-                  # on debian:12-slim with the packages libsqlite3-0 libmicrohttpd12 libcurl4
-                  # ca-certificates: without the last two nobody can be paged.
+                  # CHANGE: there is no published image. In a clone, `.packages/image` builds one and prints
+                  # its path; `skopeo copy oci-archive:PATH docker://registry.example.org/rollcall:VERSION`
+                  # brings it to your registry.
                   image: registry.example.org/rollcall:CHANGE
 
         """
@@ -210,8 +209,8 @@ enum KubernetesManifest {
                     limits: {memory: 512Mi}
                   securityContext:
                     runAsNonRoot: true
-                    runAsUser: 10112
-                    runAsGroup: 10112
+                    runAsUser: 65532
+                    runAsGroup: 65532
                     allowPrivilegeEscalation: false
                     readOnlyRootFilesystem: true
                     capabilities: {drop: [ALL]}

@@ -108,7 +108,7 @@ enum KubernetesMembers {
                           matchLabels: {app: rollcall}
               securityContext:
                 # Lets Rollcall's user write to the volume.
-                fsGroup: 10112
+                fsGroup: 65532
                 fsGroupChangePolicy: OnRootMismatch
               containers:
                 - name: rollcall
