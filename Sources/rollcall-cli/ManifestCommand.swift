@@ -15,18 +15,18 @@ struct ManifestCommand: ParsableCommand {
             that file, the ConfigMap holds its text, Prometheus scrapes its address, and nginx and \
             Envoy mirror to it what phones post to your backend. With --members \
             it is for several of one watch, whose etcd the unit of `manifest etcd` runs. `completions` \
-            prints what bash, zsh or fish completes the command line by; `man` writes manual pages into \
-            a folder, and prints their names.
+            prints what bash, zsh or fish completes the command line by; `man` writes manual pages, and \
+            `helm` a chart, into a folder, and they print the names.
             """
     )
 
     @Argument(
         help: "\(Self.kindWords).",
-        completion: .list(Manifest.allCases.map(\.rawValue) + ["completions", "man"]))
+        completion: .list(Manifest.allCases.map(\.rawValue) + ["helm", "completions", "man"]))
     var kind: String
 
     @Argument(
-        help: "Of completions: bash, zsh or fish. Of man: the folder.",
+        help: "Of completions: bash, zsh or fish. Of helm and man: the folder.",
         completion: .list(CompletionShell.allCases.map(\.rawValue)))
     var target: String?
 
@@ -36,13 +36,20 @@ struct ManifestCommand: ParsableCommand {
     @Option(help: "For so many members of one watch, 2 or 3. (default: one alone; etcd: 3)")
     var members: Int?
 
+    @Flag(help: "In Kubernetes: in a Pod of its own, not beside a backend.")
+    var standalone = false
+
+    @Flag(help: "In Kubernetes: a PodMonitor instead of annotations.")
+    var podMonitor = false
+
     private static let kindWords =
-        "systemd, kubernetes, prometheus, etcd, nginx, envoy, completions or man"
+        "systemd, kubernetes, prometheus, etcd, nginx, envoy, helm, completions or man"
 
     func run() throws {
         switch kind {
         case "completions": return try printCompletions()
         case "man": return try writeManual()
+        case "helm": return try writeChart()
         default: break
         }
         guard let manifest = Manifest(rawValue: kind) else {
@@ -59,12 +66,22 @@ struct ManifestCommand: ParsableCommand {
                 throw ValidationError("--members: \(kind) is the same for one and for several")
             }
         }
+        if standalone || podMonitor, manifest != .kubernetes {
+            throw ValidationError("--standalone, --pod-monitor: they are for kubernetes (\(kind))")
+        }
+        if standalone, members != nil {
+            throw ValidationError("--standalone: several members have Pods of their own anyway")
+        }
         if manifest == .etcd, configurationFile != nil {
             throw ValidationError("--config.file: etcd reads no settings of Rollcall's")
         }
         try orExit {
             let settings = try configurationFile.map { try ManifestSettings(path: $0) }
-            try manifest.write(settings, members: members)
+            try manifest.write(
+                settings,
+                Manifest.Form(
+                    members: members, place: standalone ? .standalone : .sidecar,
+                    hasPodMonitor: podMonitor))
         }
     }
 
@@ -89,15 +106,33 @@ struct ManifestCommand: ParsableCommand {
         }
         try orExit {
             guard let pages = ManPages(dump: RollcallCommand._dumpHelp()) else { return }
-            let names = try pages.write(into: target)
-            var bytes = Array((names.map(ConsoleText.safe).joined(separator: "\n") + "\n").utf8)
-            try StandardOutput.write(&bytes)
+            try printNames(pages.write(into: target))
         }
     }
 
+    /// Writes a chart into a folder.
+    private func writeChart() throws {
+        guard members == nil, !standalone, !podMonitor else {
+            throw ValidationError("helm: goes without --members, --standalone and --pod-monitor")
+        }
+        guard let target, !target.isEmpty else {
+            throw ValidationError("helm: a folder for the chart expected")
+        }
+        try orExit {
+            let settings = try configurationFile.map { try ManifestSettings(path: $0) }
+            try settings?.checkForStandalone()
+            try printNames(HelmChart(settings).write(into: target))
+        }
+    }
+
+    private func printNames(_ names: [String]) throws {
+        var bytes = Array((names.map(ConsoleText.safe).joined(separator: "\n") + "\n").utf8)
+        try StandardOutput.write(&bytes)
+    }
+
     private func checkAlone() throws {
-        if configurationFile != nil || members != nil {
-            throw ValidationError("\(kind): goes without --config.file and --members")
+        if configurationFile != nil || members != nil || standalone || podMonitor {
+            throw ValidationError("\(kind): goes without options")
         }
     }
 }

@@ -117,7 +117,7 @@ class ImageTests(RollcallTestCase):
             receivers:
               - {{name: hook, webhook: {{url: "https://127.0.0.1:{hook.port}/", ca_file: keys/ca.pem}}}}
             """)
-        config_map, _, workload = yaml.safe_load_all(text)
+        config_map, _, workload, _ = yaml.safe_load_all(text)
         pod = workload["spec"]["template"]["spec"]
         root = os.path.join(self.unpacked(), "rootfs")
         # What the volume of the settings holds in the Pod.

@@ -67,7 +67,7 @@ class ManifestTests(ManifestTestCase):
 
     def sidecar(self, *arguments):
         """The sidecar's container, and the ConfigMap's settings."""
-        config_map, _, workload = self.documents(self.manifest("kubernetes", *arguments))
+        config_map, _, workload, _ = self.documents(self.manifest("kubernetes", *arguments))
         pod = workload["spec"]["template"]["spec"]
         return pod["initContainers"][0], config_map["data"]["rollcall.yml"]
 
@@ -75,7 +75,7 @@ class ManifestTests(ManifestTestCase):
 
     def test_what_it_is_not_asked_for(self):
         for arguments, words in (
-                (("docker",), "nginx, envoy, completions or man expected (docker)"),
+                (("docker",), "nginx, envoy, helm, completions or man expected (docker)"),
                 (("systemd", "x"), "systemd: one word expected (x)"),
                 ((), "kind"),
                 (("systemd", "--config.file", "missing.yml"), "missing.yml: cannot be read"),
@@ -139,11 +139,11 @@ class ManifestTests(ManifestTestCase):
     def test_kubernetes_takes_the_manifest(self):
         documents = self.documents(self.manifest("kubernetes"))
         self.assertEqual(
-            [document["kind"] for document in documents], ["ConfigMap", "Service", "StatefulSet"])
+            [document["kind"] for document in documents], ["ConfigMap", "Service", "StatefulSet", "NetworkPolicy"])
         for version in KUBERNETES_VERSIONS:
             for document in documents:
                 kubernetes_validate.validate(document, version, strict=True)
-        config_map, service, workload = documents
+        config_map, service, workload, _ = documents
         pod = workload["spec"]["template"]
         self.assertEqual(service["spec"]["selector"], pod["metadata"]["labels"])
         self.assertEqual(workload["spec"]["selector"]["matchLabels"], pod["metadata"]["labels"])

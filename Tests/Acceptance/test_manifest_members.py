@@ -57,6 +57,7 @@ class MembersManifestTests(ManifestTestCase):
             self.assertEqual(sorted(found), [
                 ("ConfigMap", "rollcall"), ("ConfigMap", "rollcall-leader"),
                 ("Deployment", "rollcall-leader"),
+                ("NetworkPolicy", "rollcall"), ("NetworkPolicy", "rollcall-leader"),
                 ("PodDisruptionBudget", "rollcall"), ("PodDisruptionBudget", "rollcall-leader"),
                 ("Service", "rollcall"), ("Service", "rollcall-leader"),
                 ("Service", "rollcall-members"), ("StatefulSet", "rollcall")])

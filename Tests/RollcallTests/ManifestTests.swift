@@ -58,7 +58,7 @@ import Testing
     func `a manifest for members says for how many, and ends with one line break`(
         manifest: Manifest, members: Int
     ) {
-        let text = manifest.text(members: members)
+        let text = manifest.text(nil, Manifest.Form(members: members))
         #expect(lines(text).last == "")
         #expect(lines(text).dropLast().last?.isEmpty == false)
         #expect(lines(text).filter { $0.last == " " || $0.contains("\t") } == [])

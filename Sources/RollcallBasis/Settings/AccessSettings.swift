@@ -174,6 +174,7 @@ extension Access.Token {
     fileprivate static func read(
         _ tree: inout ConfigurationTree
     ) throws(ConfigurationError) -> Access.Token? {
+        tree.sources.tokens += 1
         var name = ""
         try tree.read("name", .text, &name)
         let (scopes, inputs) = try scopes(&tree)

@@ -32,6 +32,8 @@ package struct SettingSources: Sendable {
     var directory = ""
     /// False where secrets decide nothing, as in a replay: then their files are not even opened.
     package var opensSecrets = true
+    /// The number of tokens that the settings name, whether their secrets were opened or not.
+    package internal(set) var tokens = 0
     /// Settings that are read as if nobody had given them: what is wrong with them is known.
     var skipped: Set<String> = []
     /// Returns why nothing can be sent; nil if it can.
@@ -84,7 +86,7 @@ package struct SettingSources: Sendable {
     mutating func take(from below: SettingSources) {
         warnings = below.warnings
         inlineSecrets = below.inlineSecrets
-        files = below.files
+        (files, tokens) = (below.files, below.tokens)
     }
 
     /// Notes something for the log.

@@ -1,10 +1,12 @@
 /// The manifest that `rollcall manifest kubernetes` prints: Rollcall beside a backend in its Pod.
 enum KubernetesManifest {
-    static func text(_ settings: ManifestSettings?) -> String {
+    static func text(_ settings: ManifestSettings?, _ scrape: KubernetesScrape) -> String {
         let mounts = SecretMounts(settings)
-        return head + notes(settings, mounts) + config + block(settings?.yaml ?? "") + workload
-            + image + sidecar + rights + mountLines(mounts) + backend + volumes(mounts)
-            + transience + claim
+        let words = KubernetesWords()
+        return head + notes(settings, mounts) + config(words) + block(settings?.yaml ?? "")
+            + service + workload(scrape.annotations) + image(words) + sidecar + rights(words)
+            + mountLines(mounts) + backend + volumes(mounts, words) + transience + claim(words)
+            + KubernetesPolicy.sidecar(words) + scrape.monitor(words, app: "backend")
     }
 
     /// Settings as a block of the ConfigMap. A comment comes first, so that no line of the settings
@@ -53,7 +55,7 @@ enum KubernetesManifest {
     }
 
     /// The Pod's volumes of settings and secrets.
-    static func volumes(_ mounts: SecretMounts) -> String {
+    static func volumes(_ mounts: SecretMounts, _ words: KubernetesWords) -> String {
         var text = """
                   volumes:
                     # The settings and the files beside them. Only Rollcall's group may read them.
@@ -61,9 +63,9 @@ enum KubernetesManifest {
                       projected:
                         defaultMode: 0440
                         sources:
-                          - configMap: {name: rollcall}
+                          - configMap: {name: "\(words.name)"}
                           - secret:
-                              name: \(SecretMounts.secret)
+                              name: "\(words.secret)"
 
             """
         if mounts.beside.isEmpty {
@@ -76,7 +78,7 @@ enum KubernetesManifest {
             text += """
                         - name: rollcall-secrets-\(place + 1)
                           secret:
-                            secretName: \(SecretMounts.secret)
+                            secretName: "\(words.secret)"
                             defaultMode: 0440
                             items:
 
@@ -91,26 +93,28 @@ enum KubernetesManifest {
         # `rollcall manifest kubernetes`. What is yours to decide is marked CHANGE.
         #
         # One Pod, one Rollcall: each knows only what its own store was told. A backend of several
-        # replicas needs one Rollcall in a StatefulSet of its own, with web.tokens, that all replicas
-        # forward to.
+        # replicas needs one Rollcall of its own, with web.tokens, that all replicas
+        # forward to: `rollcall manifest kubernetes --standalone`.
         #
 
         """
 
     /// The beginning of the ConfigMap.
-    static let config = """
+    static func config(_ words: KubernetesWords) -> String {
+        """
         ---
         apiVersion: v1
         kind: ConfigMap
         metadata:
-          name: rollcall
+          name: "\(words.name)"
         data:
           # A change arrives in the Pod by itself; SIGHUP or POST /-/reload makes Rollcall read it.
           rollcall.yml: |
 
         """
+    }
 
-    private static let workload = """
+    private static let service = """
         ---
         # Names the Pod for Prometheus: backend-0.rollcall.NAMESPACE.svc:10113
         apiVersion: v1
@@ -126,6 +130,11 @@ enum KubernetesManifest {
           selector: {app: backend}
           ports:
             - {name: metrics, port: 10113, targetPort: metrics}
+
+        """
+
+    private static func workload(_ annotations: String) -> String {
+        """
         ---
         apiVersion: apps/v1
         # Not a Deployment, which may run two Pods for a while: the second could not take the store.
@@ -140,7 +149,7 @@ enum KubernetesManifest {
             matchLabels: {app: backend}
           template:
             metadata:
-              labels: {app: backend}
+              labels: {app: backend}\(annotations)
             spec:
               # CHANGE: what your backend needs to end, and 20 s: Rollcall is told after it.
               terminationGracePeriodSeconds: 50
@@ -152,15 +161,18 @@ enum KubernetesManifest {
                 - name: rollcall
 
         """
+    }
 
     /// The image of the container.
-    static let image = """
+    static func image(_ words: KubernetesWords) -> String {
+        """
                   # CHANGE: there is no published image. In a clone, `.packages/image` builds one and prints
                   # its path; `skopeo copy oci-archive:PATH docker://registry.example.org/rollcall:VERSION`
                   # brings it to your registry.
-                  image: registry.example.org/rollcall:CHANGE
+                  image: "\(words.image)"
 
         """
+    }
 
     private static let sidecar = """
                   # Makes it a sidecar: started before the backend, ended after it.
@@ -201,12 +213,11 @@ enum KubernetesManifest {
         """
 
     /// The container's share of the machine, what it may do, and its volumes.
-    static let rights = """
+    static func rights(_ words: KubernetesWords) -> String {
+        """
                   # CHANGE: 30 MB when idle, 440 MB for a million people. No limit of processor time:
                   # who is throttled judges late.
-                  resources:
-                    requests: {cpu: 50m, memory: 64Mi}
-                    limits: {memory: 512Mi}
+                  resources:\(words.resources)
                   securityContext:
                     runAsNonRoot: true
                     runAsUser: 65532
@@ -220,6 +231,7 @@ enum KubernetesManifest {
                     - {name: rollcall-settings, mountPath: /etc/rollcall, readOnly: true}
 
         """
+    }
 
     private static let backend = """
               containers:
@@ -240,7 +252,8 @@ enum KubernetesManifest {
         """
 
     /// The volume of the store.
-    static let claim = """
+    static func claim(_ words: KubernetesWords) -> String {
+        """
           volumeClaimTemplates:
             - metadata:
                 name: rollcall-store
@@ -249,7 +262,8 @@ enum KubernetesManifest {
                 accessModes: [ReadWriteOnce]
                 # CHANGE: room for storage.size and half of it again.
                 resources:
-                  requests: {storage: 8Gi}
+                  requests: {storage: "\(words.storage)"}
 
         """
+    }
 }

@@ -1,17 +1,20 @@
 /// The manifest that `rollcall manifest kubernetes --members 3` prints: several members as one watch,
 /// each in a Pod of its own, and a proxy before them that finds who leads.
 enum KubernetesMembers {
-    static func text(_ settings: ManifestSettings?, _ members: Int) -> String {
+    static func text(_ settings: ManifestSettings?, _ members: Int, _ scrape: KubernetesScrape) -> String {
+        let words = KubernetesWords()
         let settings = settings ?? standard
         let mounts = SecretMounts(settings)
         return head(members) + KubernetesManifest.notes(settings, mounts)
-            + KubernetesManifest.config
+            + KubernetesManifest.config(words)
             + KubernetesManifest.block(
                 settings.yaml, head: "# Flags and variables win over what stands here.")
-            + services + workload(members) + KubernetesManifest.image + container
-            + KubernetesManifest.rights + KubernetesManifest.mountLines(mounts)
-            + KubernetesManifest.volumes(mounts) + KubernetesManifest.claim + budget
-            + KubernetesProxy.text(members)
+            + services + workload(members, scrape.annotations) + KubernetesManifest.image(words)
+            + container
+            + KubernetesManifest.rights(words) + KubernetesManifest.mountLines(mounts)
+            + KubernetesManifest.volumes(mounts, words) + KubernetesManifest.claim(words)
+            + budget + KubernetesProxy.text(members) + KubernetesPolicy.members(words)
+            + scrape.monitor(words, app: "rollcall")
     }
 
     /// The settings where none are given.
@@ -69,7 +72,7 @@ enum KubernetesMembers {
 
         """
 
-    private static func workload(_ members: Int) -> String {
+    private static func workload(_ members: Int, _ annotations: String) -> String {
         """
         ---
         apiVersion: apps/v1
@@ -87,7 +90,7 @@ enum KubernetesMembers {
             matchLabels: {app: rollcall}
           template:
             metadata:
-              labels: {app: rollcall}
+              labels: {app: rollcall}\(annotations)
             spec:
               # SIGTERM makes the leader hand over, and takes less than 10 s.
               terminationGracePeriodSeconds: 20
@@ -124,7 +127,7 @@ enum KubernetesMembers {
                     - serve
                     - --config.file=/etc/rollcall/rollcall.yml
                     - --storage.path=/var/lib/rollcall/rollcall.db
-                    # Needs web.tokens. It is HTTP without TLS: let a NetworkPolicy say who reaches it.
+                    # Needs web.tokens. It is HTTP without TLS: the NetworkPolicy below says who reaches it.
                     # [::]:10112 in a cluster of IPv6.
                     - --web.listen-address=0.0.0.0:10112
                     # Metrics, health and who leads, without ids of people: it needs no token.

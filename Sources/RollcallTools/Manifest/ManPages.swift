@@ -31,20 +31,7 @@ package struct ManPages {
     /// Writes the pages into a folder, which is made if there is none; returns their names.
     /// - Throws: `InputFileError.cannotWriteFile` if the system does not take one.
     package func write(into folder: String) throws(InputFileError) -> [String] {
-        if mkdir(folder, 0o755) != 0, errno != EEXIST {
-            throw .cannotWriteFile(path: folder, errno: errno)
-        }
-        return try pages.map { (page) throws(InputFileError) in
-            let path = folder + (folder.hasSuffix("/") ? "" : "/") + page.file
-            let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-            guard descriptor >= 0 else { throw .cannotWriteFile(path: path, errno: errno) }
-            let failure = StandardOutput.write(Array(page.text.utf8), to: descriptor)
-            let isClosed = close(descriptor) == 0
-            guard failure == 0, isClosed else {
-                throw .cannotWriteFile(path: path, errno: failure == 0 ? errno : failure)
-            }
-            return path
-        }
+        try FileFolder(path: folder).write(pages.map { ($0.file, $0.text) })
     }
 
     /// The commands below the program, without the one that prints help.

@@ -12,15 +12,45 @@ package enum Manifest: String, CaseIterable, Sendable {
     /// True if the file is another one where there are several members.
     package var isOfMembers: Bool { ![.prometheus, .nginx, .envoy].contains(self) }
 
+    /// Rollcall's place in Kubernetes.
+    package enum Place: Sendable {
+        /// Beside a backend, in its Pod.
+        case sidecar
+        /// In a Pod of its own.
+        case standalone
+    }
+
+    /// The ways in which a manifest may be printed.
+    package struct Form: Sendable {
+        /// For so many members of one watch; nil for one alone.
+        package var members: Int?
+        /// The place of one alone in Kubernetes.
+        package var place: Place
+        /// True for a PodMonitor instead of annotations.
+        package var hasPodMonitor: Bool
+
+        /// A form; without arguments one alone, beside a backend.
+        package init(
+            members: Int? = nil, place: Place = .sidecar, hasPodMonitor: Bool = false
+        ) {
+            self.members = members
+            self.place = place
+            self.hasPodMonitor = hasPodMonitor
+        }
+
+        var scrape: KubernetesScrape { hasPodMonitor ? .monitor : .annotations }
+    }
+
     /// The file's text. `settings` are those that it is to start with; without them it needs none.
-    /// With `members` it is for so many members of one watch.
-    package func text(_ settings: ManifestSettings? = nil, members: Int? = nil) -> String {
-        switch (self, members) {
+    package func text(_ settings: ManifestSettings? = nil, _ form: Form = Form()) -> String {
+        switch (self, form.members) {
         case (.systemd, nil): SystemdUnit.text(settings)
         case (.systemd, let members?): SystemdMember.text(settings, members)
-        case (.kubernetes, nil): KubernetesManifest.text(settings)
+        case (.kubernetes, nil) where form.place == .standalone:
+            KubernetesStandalone.text(settings, form.scrape)
+        case (.kubernetes, nil): KubernetesManifest.text(settings, form.scrape)
         case (.kubernetes, let members?):
-            KubernetesMembers.text(settings?.forMembers, members)
+            KubernetesMembers.text(settings?.forMembers, members, form.scrape)
         case (.prometheus, _): PrometheusScrape.text(settings)
         case (.nginx, _): NginxMirror.text(settings)
         case (.envoy, _): EnvoyMirror.text(settings)
@@ -31,10 +61,14 @@ package enum Manifest: String, CaseIterable, Sendable {
     /// Writes the text to standard output.
     /// - Throws: `InputFileError.cannotWrite` if the system does not take it.
     package func write(
-        _ settings: ManifestSettings?, members: Int? = nil
+        _ settings: ManifestSettings?, _ form: Form = Form()
     ) throws(InputFileError) {
-        if members != nil { try settings?.checkForMembers() }
-        var bytes = Array(text(settings, members: members).utf8)
+        if form.members != nil {
+            try settings?.checkForMembers()
+        } else if self == .kubernetes, form.place == .standalone {
+            try settings?.checkForStandalone()
+        }
+        var bytes = Array(text(settings, form).utf8)
         try StandardOutput.write(&bytes)
     }
 }
@@ -55,6 +89,8 @@ package struct ManifestSettings: Sendable {
     package let address: String
     /// The settings that concern the other members.
     let cluster: ClusterSettings
+    /// True if who asks shows a token.
+    private var hasTokens = false
 
     /// Settings of the text `yaml`, in the file at `path`.
     package init(path: String, yaml: String, configuration: Configuration = Configuration()) {
@@ -84,7 +120,16 @@ package struct ManifestSettings: Sendable {
         defer { free(resolved) }
         self.init(path: String(cString: resolved), yaml: yaml, configuration: configuration)
         files = sources.files
+        hasTokens = sources.tokens > 0
         holdsSecrets = !sources.inlineSecrets.isEmpty
+    }
+
+    /// Refuses settings with which one in a Pod of its own would not start.
+    /// - Throws: `InputFileError.unusable` with what is missing.
+    package func checkForStandalone() throws(InputFileError) {
+        guard !hasTokens else { return }
+        throw .unusable(
+            path: path, "web.tokens: in a Pod of its own it listens beyond loopback, for tokens alone")
     }
 
     /// One listens on every address, but scrapes one.

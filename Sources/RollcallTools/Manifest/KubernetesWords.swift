@@ -1,0 +1,40 @@
+/// What is one thing in a manifest and a value in a chart of Helm.
+struct KubernetesWords {
+    /// The name of the workload, its Service and its ConfigMap.
+    var name = "rollcall"
+    /// The image of the container.
+    var image = "registry.example.org/rollcall:CHANGE"
+    /// The Secret with the files that the settings name.
+    var secret = SecretMounts.secret
+    /// The room for the store.
+    var storage = "8Gi"
+    /// The container's share of the machine, indented as a block or in one line.
+    var resources = """
+
+                    requests: {cpu: 50m, memory: 64Mi}
+                    limits: {memory: 512Mi}
+        """
+    /// The labels of a PodMonitor.
+    var monitorLabels = " {release: prometheus}"
+    /// Who may write and ask: peers of a NetworkPolicy, likewise.
+    var clients = """
+
+                # CHANGE: your backends, and whoever looks at the page.
+                - podSelector: {matchLabels: {app: backend}}
+        """
+    /// Who scrapes.
+    var scrapers = """
+
+                # CHANGE: the namespace of Prometheus.
+                - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}
+        """
+
+    /// Those of a chart: its values by name.
+    static let helm = KubernetesWords(
+        name: "{{ .Release.Name }}", image: "{{ .Values.image }}", secret: "{{ .Values.secretName }}",
+        storage: "{{ .Values.storage }}",
+        resources: "\n{{ toYaml .Values.resources | indent 12 }}",
+        monitorLabels: "\n{{ toYaml .Values.podMonitor.labels | indent 4 }}",
+        clients: "\n{{ toYaml .Values.networkPolicy.clients | indent 8 }}",
+        scrapers: "\n{{ toYaml .Values.networkPolicy.scrapers | indent 8 }}")
+}
