@@ -8,13 +8,15 @@ struct ManifestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manifest",
         abstract:
-            "Print a unit for systemd, a manifest, a scrape configuration, a mirror, or completions.",
+            "Print a unit for systemd, a manifest, a scrape, rules for Prometheus, a mirror, or completions.",
         discussion: """
             The file goes to standard output. It works as it is, where the comments marked CHANGE \
             say nothing else. With --config.file it is made for these settings: the unit reads \
             that file, the ConfigMap holds its text, Prometheus scrapes its address, and nginx and \
             Envoy mirror to it what phones post to your backend. With --members \
-            it is for several of one watch, whose etcd the unit of `manifest etcd` runs. `completions` \
+            it is for several of one watch, whose etcd the unit of `manifest etcd` runs. `rules` prints \
+            Rollcall's alerts for Prometheus with the thresholds of these settings, but for those that \
+            Rollcall tells receivers of its own; `alertmanager` who gets them. `completions` \
             prints what bash, zsh or fish completes the command line by; `man` writes manual pages, and \
             `helm` a chart, into a folder, and they print the names.
             """
@@ -42,8 +44,14 @@ struct ManifestCommand: ParsableCommand {
     @Flag(help: "In Kubernetes: a PodMonitor instead of annotations.")
     var podMonitor = false
 
+    @Flag(help: "Of rules: their tests, for promtool.")
+    var tests = false
+
+    @Flag(help: "Of rules: also those of which Rollcall tells receivers of its own.")
+    var all = false
+
     private static let kindWords =
-        "systemd, kubernetes, prometheus, etcd, nginx, envoy, helm, completions or man"
+        "systemd, kubernetes, prometheus, rules, alertmanager, etcd, nginx, envoy, helm, completions or man"
 
     func run() throws {
         switch kind {
@@ -72,16 +80,19 @@ struct ManifestCommand: ParsableCommand {
         if standalone, members != nil {
             throw ValidationError("--standalone: several members have Pods of their own anyway")
         }
+        if tests || all, manifest != .rules {
+            throw ValidationError("\(tests ? "--tests" : "--all"): only rules have it")
+        }
         if manifest == .etcd, configurationFile != nil {
             throw ValidationError("--config.file: etcd reads no settings of Rollcall's")
         }
         try orExit {
             let settings = try configurationFile.map { try ManifestSettings(path: $0) }
-            try manifest.write(
-                settings,
-                Manifest.Form(
-                    members: members, place: standalone ? .standalone : .sidecar,
-                    hasPodMonitor: podMonitor))
+            var form = Manifest.Form(
+                members: members, place: standalone ? .standalone : .sidecar,
+                hasPodMonitor: podMonitor)
+            (form.rules.printsTests, form.rules.printsAll) = (tests, all)
+            try manifest.write(settings, form)
         }
     }
 
@@ -131,8 +142,8 @@ struct ManifestCommand: ParsableCommand {
     }
 
     private func checkAlone() throws {
-        if configurationFile != nil || members != nil || standalone || podMonitor {
-            throw ValidationError("\(kind): goes without options")
+        if configurationFile != nil || members != nil || standalone || podMonitor || tests || all {
+            throw ValidationError("\(kind): goes without other options")
         }
     }
 }

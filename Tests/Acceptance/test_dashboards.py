@@ -30,6 +30,7 @@ LEFT_OUT = {
         "RollcallStateLost fires by it, and alerts are annotations of every dashboard",
     "rollcall_responders_missed":
         "those OFFLINE are rollcall_responders; ResponderOffline fires by it, and nobody has it on",
+    "rollcall_alert_receivers": "RollcallPagesTwice fires by it, and `rollcall check` tells who is told of what",
     "rollcall_names": "whoever reaches a limit shows in rollcall_item_problems_total",
     "rollcall_source_lag_seconds": "the log, /v1/status and the page say it in a sentence",
     "rollcall_source_skew_seconds": "the log, /v1/status and the page say it in a sentence",

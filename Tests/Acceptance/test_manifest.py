@@ -76,6 +76,9 @@ class ManifestTests(ManifestTestCase):
     def test_what_it_is_not_asked_for(self):
         for arguments, words in (
                 (("docker",), "nginx, envoy, helm, completions or man expected (docker)"),
+                (("systemd", "--tests"), "--tests: only rules have it"),
+                (("alertmanager", "--all"), "--all: only rules have it"),
+                (("rules", "--members", "2"), "--members: rules is the same for one and for several"),
                 (("systemd", "x"), "systemd: one word expected (x)"),
                 ((), "kind"),
                 (("systemd", "--config.file", "missing.yml"), "missing.yml: cannot be read"),

@@ -97,7 +97,7 @@ class ManualTests(ManualTestCase):
             "/dev/null/x: cannot be written",
             self.run_binary("manifest", "man", "/dev/null/x", code=64))
         self.assertIn(
-            "man: goes without options",
+            "goes without other options",
             self.run_binary("manifest", "man", "x", "--members", "2", code=64))
 
 

@@ -521,6 +521,15 @@ private let expectedPage = #"""
     # TYPE rollcall_build info
     # HELP rollcall_build What this program is.
     …_info{version…} 0.1.0 1
+    # TYPE rollcall_alert_receivers gauge
+    # HELP rollcall_alert_receivers Receivers other than logs that Rollcall tells of alerts of a name and severity.
+    …{alertname="HighOfflineRate",severity…} warning 1
+    …{alertname="NoOnlineResponders",severity…} critical 1
+    …{alertname="ResponderFlapping",severity…} warning 1
+    …{alertname="ResponderOffline",severity…} info 0
+    …{alertname="RollcallOverloaded",severity…} critical 1
+    … 3 more like it
+    …{alertname="TelemetryFeedDown",severity…} critical 1, warning 1
     # TYPE rollcall_snapshot_age_seconds gauge
     # UNIT rollcall_snapshot_age_seconds seconds
     # HELP rollcall_snapshot_age_seconds How old this page is: 0 unless the keeper was too busy to \#

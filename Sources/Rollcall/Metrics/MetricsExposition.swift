@@ -104,6 +104,7 @@ package struct StateMetrics: Sendable {
         for alarm in store.alarms { alarms[alarm.subject.name] = alarm.alertState }
         page.append(engine, isStoreFailing: store.isFailing, alarms: alarms)
         store.append(to: &page)
+        page.appendReceivers(of: engine.policy)
         page.family(
             "rollcall_snapshot_age_seconds", .gauge,
             "How old this page is: 0 unless the keeper was too busy to write a new one.")

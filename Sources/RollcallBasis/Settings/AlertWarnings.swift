@@ -1,67 +1,6 @@
 import RollcallCore
 import RollcallSupport
 
-/// The shape of alerts that there may be by the settings: labels that are known, and the one that
-/// is not.
-private struct AlertShape {
-    let name: AlertName
-    let severity: Severity
-    /// Without the one under `varying`.
-    let labels: [Label]
-    /// The label that says what the alert is about; empty if there is none.
-    let varying: [UInt8]
-
-    init(_ name: AlertName, _ rules: AlertRules, varying: String = "", severity: Severity? = nil) {
-        self.name = name
-        self.severity = severity ?? rules[name].severity
-        self.varying = Array(varying.utf8)
-        labels =
-            [
-                Label(Array("alertname".utf8), Array("\(name.word)".utf8)),
-                Label(Array("severity".utf8), Array("\(self.severity.word)".utf8)),
-            ] + rules[name].labels
-    }
-
-    /// All that may fire.
-    static func all(_ rules: AlertRules, isCluster: Bool) -> [AlertShape] {
-        var shapes: [AlertShape] = []
-        if rules.highOfflineRate.isEnabled {
-            let by = rules.isOfflineByRegion ? "region" : ""
-            shapes.append(AlertShape(.highOfflineRate, rules, varying: by))
-        }
-        if rules.noOnlineResponders.isEnabled {
-            shapes.append(AlertShape(.noOnlineResponders, rules, varying: "region"))
-        }
-        if rules.responderFlapping.isEnabled {
-            shapes.append(AlertShape(.responderFlapping, rules, varying: "region"))
-        }
-        if rules.responderOffline.isEnabled {
-            shapes.append(AlertShape(.responderOffline, rules, varying: "region"))
-        }
-        if rules.telemetryFeedDown.isEnabled {
-            shapes += [
-                AlertShape(.telemetryFeedDown, rules),
-                AlertShape(.telemetryFeedDown, rules, varying: "source", severity: .warning),
-                AlertShape(.telemetryFeedDown, rules, varying: "suspected"),
-            ]
-        }
-        if isCluster { shapes.append(AlertShape(.rollcallUnsteady, rules)) }
-        return shapes + [
-            AlertShape(.rollcallOverloaded, rules), AlertShape(.rollcallStateLost, rules),
-            AlertShape(.rollcallStoreFailing, rules), AlertShape(.watchdog, rules),
-        ]
-    }
-
-    /// True if one of these may be for `receiver`.
-    func mayBe(for receiver: Receiver) -> Bool {
-        if name == .watchdog { return receiver.wants(labels) }
-        return receiver.match.allSatisfy { matcher in
-            guard matcher.name == varying else { return matcher.fits(labels) }
-            return !matcher.isEqual || matcher.values.contains { !$0.isEmpty }
-        }
-    }
-}
-
 extension Configuration {
     /// The configuration warnings in the alerts.
     var alertWarnings: [ConfigurationWarning] {

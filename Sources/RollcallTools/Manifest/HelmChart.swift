@@ -37,7 +37,8 @@ package struct HelmChart {
             ),
             (
                 "templates/podmonitor.yaml",
-                Self.template(KubernetesScrape.monitor.monitor(words, app: words.name), if: "podMonitor")
+                Self.template(
+                    KubernetesScrape.monitor.monitor(words, app: words.name), if: "podMonitor")
             ),
             ("templates/NOTES.txt", Self.notes),
         ]

@@ -1,7 +1,9 @@
 /// The manifest that `rollcall manifest kubernetes --members 3` prints: several members as one watch,
 /// each in a Pod of its own, and a proxy before them that finds who leads.
 enum KubernetesMembers {
-    static func text(_ settings: ManifestSettings?, _ members: Int, _ scrape: KubernetesScrape) -> String {
+    static func text(
+        _ settings: ManifestSettings?, _ members: Int, _ scrape: KubernetesScrape
+    ) -> String {
         let words = KubernetesWords()
         let settings = settings ?? standard
         let mounts = SecretMounts(settings)

@@ -21,16 +21,19 @@ enum KubernetesPolicy {
     /// Several members and the proxy before them.
     static func members(_ words: KubernetesWords) -> String {
         policy("rollcall", app: "rollcall")
-            + writes("""
+            + writes(
+                """
                 \(words.clients)
                         # Each other, and the proxy, which asks who leads, too.
                         - podSelector: {matchLabels: {app: rollcall}}
                         - podSelector: {matchLabels: {app: rollcall-leader}}
                 """)
-            + metrics(words, more: """
+            + metrics(
+                words,
+                more: """
 
-                        - podSelector: {matchLabels: {app: rollcall-leader}}
-                """)
+                            - podSelector: {matchLabels: {app: rollcall-leader}}
+                    """)
             + policy("rollcall-leader", app: "rollcall-leader") + writes(words.clients)
     }
 

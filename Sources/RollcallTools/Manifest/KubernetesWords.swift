@@ -31,7 +31,8 @@ struct KubernetesWords {
 
     /// Those of a chart: its values by name.
     static let helm = KubernetesWords(
-        name: "{{ .Release.Name }}", image: "{{ .Values.image }}", secret: "{{ .Values.secretName }}",
+        name: "{{ .Release.Name }}", image: "{{ .Values.image }}",
+        secret: "{{ .Values.secretName }}",
         storage: "{{ .Values.storage }}",
         resources: "\n{{ toYaml .Values.resources | indent 12 }}",
         monitorLabels: "\n{{ toYaml .Values.podMonitor.labels | indent 4 }}",

@@ -4,46 +4,20 @@ import RollcallCore
 
 /// The files that `rollcall manifest` prints, for whoever runs or scrapes Rollcall.
 package enum Manifest: String, CaseIterable, Sendable {
-    case systemd, kubernetes, prometheus, etcd, nginx, envoy
+    case systemd, kubernetes, prometheus, rules, alertmanager, etcd, nginx, envoy
 
     /// The numbers of members that a manifest can be made for.
     package static let members = 2...3
 
     /// True if the file is another one where there are several members.
-    package var isOfMembers: Bool { ![.prometheus, .nginx, .envoy].contains(self) }
-
-    /// Rollcall's place in Kubernetes.
-    package enum Place: Sendable {
-        /// Beside a backend, in its Pod.
-        case sidecar
-        /// In a Pod of its own.
-        case standalone
-    }
-
-    /// The ways in which a manifest may be printed.
-    package struct Form: Sendable {
-        /// For so many members of one watch; nil for one alone.
-        package var members: Int?
-        /// The place of one alone in Kubernetes.
-        package var place: Place
-        /// True for a PodMonitor instead of annotations.
-        package var hasPodMonitor: Bool
-
-        /// A form; without arguments one alone, beside a backend.
-        package init(
-            members: Int? = nil, place: Place = .sidecar, hasPodMonitor: Bool = false
-        ) {
-            self.members = members
-            self.place = place
-            self.hasPodMonitor = hasPodMonitor
-        }
-
-        var scrape: KubernetesScrape { hasPodMonitor ? .monitor : .annotations }
+    package var isOfMembers: Bool {
+        ![.prometheus, .rules, .alertmanager, .nginx, .envoy].contains(self)
     }
 
     /// The file's text. `settings` are those that it is to start with; without them it needs none.
     package func text(_ settings: ManifestSettings? = nil, _ form: Form = Form()) -> String {
-        switch (self, form.members) {
+        let configuration = settings?.configuration ?? Configuration()
+        return switch (self, form.members) {
         case (.systemd, nil): SystemdUnit.text(settings)
         case (.systemd, let members?): SystemdMember.text(settings, members)
         case (.kubernetes, nil) where form.place == .standalone:
@@ -52,6 +26,10 @@ package enum Manifest: String, CaseIterable, Sendable {
         case (.kubernetes, let members?):
             KubernetesMembers.text(settings?.forMembers, members, form.scrape)
         case (.prometheus, _): PrometheusScrape.text(settings)
+        case (.rules, _) where form.rules.printsTests:
+            RuleCases.text(configuration, printsAll: form.rules.printsAll)
+        case (.rules, _): RulesFile.text(configuration, printsAll: form.rules.printsAll)
+        case (.alertmanager, _): AlertmanagerFile.text(configuration)
         case (.nginx, _): NginxMirror.text(settings)
         case (.envoy, _): EnvoyMirror.text(settings)
         case (.etcd, let members): EtcdUnit.text(members ?? Self.members.upperBound)
@@ -87,16 +65,18 @@ package struct ManifestSettings: Sendable {
     package let scrapeAddress: String
     /// The address at which a proxy beside Rollcall reaches it, `host:port`.
     package let address: String
-    /// The settings that concern the other members.
-    let cluster: ClusterSettings
+    /// The settings themselves; no secret is read from a file for them.
+    let configuration: Configuration
     /// True if who asks shows a token.
     private var hasTokens = false
+    /// Those that concern the other members.
+    var cluster: ClusterSettings { configuration.cluster }
 
     /// Settings of the text `yaml`, in the file at `path`.
     package init(path: String, yaml: String, configuration: Configuration = Configuration()) {
         self.path = path
         self.yaml = yaml
-        cluster = configuration.cluster
+        self.configuration = configuration
         address = Self.reachable(configuration.listenAddress)
         let metrics = configuration.accessPolicy.metricsListenAddress
         scrapeAddress = Self.reachable(metrics.isEmpty ? configuration.listenAddress : metrics)
@@ -129,7 +109,8 @@ package struct ManifestSettings: Sendable {
     package func checkForStandalone() throws(InputFileError) {
         guard !hasTokens else { return }
         throw .unusable(
-            path: path, "web.tokens: in a Pod of its own it listens beyond loopback, for tokens alone")
+            path: path,
+            "web.tokens: in a Pod of its own it listens beyond loopback, for tokens alone")
     }
 
     /// One listens on every address, but scrapes one.

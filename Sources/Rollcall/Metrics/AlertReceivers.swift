@@ -1,0 +1,18 @@
+import RollcallBasis
+import RollcallCore
+
+extension Exposition {
+    /// Appends how many receivers are told of each alert. Source: rule V18.
+    mutating func appendReceivers(of policy: Policy) {
+        family(
+            "rollcall_alert_receivers", .gauge,
+            "Receivers other than logs that Rollcall tells of alerts of a name and severity.")
+        for audience in AlertAudience.all(policy) {
+            sample(
+                [
+                    "alertname": .word(audience.name.word),
+                    "severity": .word(audience.severity.word),
+                ], Quantity(audience.receivers.count))
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import RollcallBasis
+import RollcallCore
+
+/// The rules for Prometheus that `rollcall manifest rules` prints. Source: rule V18.
+enum RulesFile {
+    static func text(_ configuration: Configuration, printsAll: Bool) -> String {
+        let settings = RuleSettings(configuration, printsAll: printsAll)
+        return head(settings) + absent(settings) + "groups:\n" + recording(settings)
+            + (alerts(settings).map { "\n\($0.text)" }).joined()
+    }
+
+    /// The alerts in their order.
+    static func alerts(_ settings: RuleSettings) -> [AlertRule] {
+        PeopleRules.all(settings) + FeedRules.all(settings) + WatchRules.all(settings)
+    }
+
+    private static func head(_ settings: RuleSettings) -> String {
+        """
+        # Rollcall's alerts for those who alert from Prometheus (2.42 or newer), over Rollcall's metrics, as
+        # `rollcall manifest rules` prints them for given settings: print them again after a change.
+        #
+        #   rollcall manifest rules --config.file rollcall.yml > rollcall.rules.yml
+        #   rollcall manifest rules --config.file rollcall.yml --tests > rollcall.rules.test.yml
+        #   promtool check rules rollcall.rules.yml && promtool test rules rollcall.rules.test.yml
+        #
+        #   rule_files: [/etc/prometheus/rollcall.rules.yml]
+        #
+        # What Rollcall surely tells receivers of its own at once (`receivers`) is left out without --all,
+        # since a person would be paged twice; RollcallPagesTwice fires where both would.
+        #
+        # Scrape it as `rollcall manifest prometheus` prints it: each 15 s, with `honor_labels: true`, as
+        # job `rollcall` (CHANGE each `job="rollcall"` below if yours has another name). Without
+        # honor_labels a label `region` or `source` of your own targets pushes Rollcall's aside to
+        # `exported_region`, and alerts by region watch one region made of all, without a word. Give each
+        # Rollcall an `instance` that stays the same when it is restarted elsewhere (a name, not a Pod's
+        # address): another instance is another alert.
+        #
+        # Several Rollcalls are judged each by itself: each knows a fleet of its own.
+        #
+        # Thresholds, `for`, `keep_firing_for`, severities, labels and annotations are those of the
+        # settings. What a scrape cannot tell is said beside the rule, and of all of them: `for` runs in
+        # Prometheus' time here, in watched time there, and is rounded up to evaluations; one failed scrape
+        # lets a pending alert wait anew; after blindness nobody gets a grace here; who it is, and of which
+        # circles, no metric says.
+        #
+        # While Rollcall does not see (`rollcall_watching` is 0, or no scrape succeeds) nothing gets worse
+        # and nothing is over: no alert about people fires, and one that fires goes on firing. The second
+        # half of each expression does that, with the value -1. It ends when the target is taken out of
+        # Prometheus.
+        #
+        # runbook_url is a file beside this one if `runbook_url` of the settings says nothing else, page_url
+        # a view of Rollcall's page: who it is, by name, for whoever may see that.
+
+        """ + addresses(settings)
+    }
+
+    private static func addresses(_ settings: RuleSettings) -> String {
+        let page = """
+            #   sed -i 's#page_url: #&https://rollcall.example.org/#' rollcall.rules.yml
+
+            """
+        let isKnown = !settings.page.isEmpty
+        return """
+            # Put the address of your copy of the runbooks\(isKnown ? "" : ", and of the page,") before them:
+            #   sed -i 's#: runbooks/#: https://wiki.example.org/rollcall/runbooks/#' rollcall.rules.yml
+
+            """ + (isKnown ? "" : page)
+    }
+
+    /// Comments about what is not here.
+    private static func absent(_ settings: RuleSettings) -> String {
+        var elsewhere: [String] = []
+        var off: [String] = []
+        for audience in settings.audiences {
+            let name = "\(audience.name.word) (\(audience.severity.word))"
+            switch settings.place(audience.name, audience.severity) {
+            case .printed: break
+            case .off: off.append(name)
+            case .elsewhere(let receivers):
+                elsewhere.append("\(name): \(receivers.joined(separator: ", "))")
+            }
+        }
+        var text = ""
+        if !elsewhere.isEmpty {
+            text +=
+                "#\n# NOT HERE, since Rollcall itself tells these receivers (--all prints them too):\n"
+            text += elsewhere.map { RuleText.comment("  \($0)", indent: 0) }.joined()
+        }
+        if !off.isEmpty {
+            text += "#\n# NOT HERE, since the settings switch it off:\n"
+            text += off.map { RuleText.comment($0, indent: 0) }.joined()
+        }
+        let doubled = settings.doubled.map {
+            "\($0.name.word) (\($0.severity.word)): "
+                + $0.receivers.map { String(decoding: $0.name, as: UTF8.self) }.joined(
+                    separator: ", ")
+        }
+        if !doubled.isEmpty {
+            text += "#\n# HERE, though Rollcall tells these receivers of some or all of them:\n"
+            text += doubled.map { RuleText.comment($0, indent: 0) }.joined()
+        }
+        return text
+    }
+
+    private static func recording(_ settings: RuleSettings) -> String {
+        let window = RuleText.duration(settings.unknownWindow)
+        return """
+              # One group, because rules of a group are evaluated in this order, one after another.
+              - name: rollcall
+                interval: 15s
+                rules:
+                  # What the memo calls this counter; the text format wants `_total` at its end.
+                  - record: status_transitions
+                    expr: status_transitions_total
+
+                  # Rollcalls that do not see: blind, or not answering. The value is that of `up`.
+                  - record: instance:rollcall_not_watching:up
+                    expr: up{job="rollcall"} unless on (job, instance) rollcall_watching == 1
+
+                  # People who are expected to report; and the share of them that is OFFLINE, absent of nobody.
+                  - record: instance:responders_active:sum
+                    expr: sum without (status) (responders_by_status)
+                  - record: instance:responders_offline_per_responders_active:ratio
+                    expr: |
+                      sum without (status) (responders_by_status{status="OFFLINE"})
+                        / (instance:responders_active:sum > 0)
+
+            \(RuleText.comment(
+                "The same by region. Regions beyond `limits.regions` (\(settings.policy.regionLabelsMax)) are "
+                    + "one region here, `other`.", indent: 6))\
+                  - record: region:responders_active:sum
+                    expr: sum without (status) (rollcall_responders)
+                  - record: region:responders_online:sum
+                    expr: sum without (status) (rollcall_responders{status="ONLINE"})
+                  - record: region:responders_offline_per_responders_active:ratio
+                    expr: |
+                      sum without (status) (rollcall_responders{status="OFFLINE"})
+                        / (region:responders_active:sum > 0)
+
+            \(unknown(settings))\
+                  - record: region:responders_silent:sum
+                    expr: |
+                      sum without (status) (
+                          rollcall_responders{status=~"DEGRADED|OFFLINE"}
+                        or
+                          (
+                              min_over_time(rollcall_responders{status="UNKNOWN"}[\(window)])
+                            and
+                              rollcall_responders{status="UNKNOWN"} offset \(window) > 0
+                            and
+                              rollcall_responders{status="UNKNOWN"}
+                          )
+                      )
+
+            """ + doubled(settings)
+    }
+
+    /// The comment about how long somebody is UNKNOWN.
+    private static func unknown(_ settings: RuleSettings) -> String {
+        let (duty, mission) = (
+            settings.policy.onDuty.degradedAfter, settings.policy.onMission.degradedAfter
+        )
+        let window = settings.unknownWindow
+        let isRaised = window != duty
+        let other =
+            mission < window ? "sooner" : mission == window ? "as soon" : "later"
+        return RuleText.comment(
+            "People without contact: DEGRADED, OFFLINE, or UNKNOWN for longer than the degraded threshold. "
+                + "A scrape shows how many are UNKNOWN and not for how long. So as many count as were UNKNOWN "
+                + "in every scrape of the last \(RuleText.words(window)), "
+                + (isRaised
+                    ? "which are two scrapes (the threshold on duty is \(RuleText.words(duty))), "
+                    : "the threshold on duty, ")
+                + "even if they relieved each other. On a mission (\(RuleText.words(mission))) Rollcall's own "
+                + "alert is \(other). Of factors and thresholds in the background nothing is known here.",
+            indent: 6)
+    }
+
+    /// The series of alerts that are both here and told to receivers of Rollcall's.
+    private static func doubled(_ settings: RuleSettings) -> String {
+        let selected = WatchRules.shared(settings)
+        if selected.isEmpty { return "" }
+        return """
+
+                  # Alerts of this file of which Rollcall also tells receivers of its own.
+                  - record: alertname:rollcall_alert_receivers:max
+                    expr: |
+                      max without (severity) (
+
+            """
+                + selected.map { "              \($0) > 0\n" }.joined(separator: "            or\n")
+                + "          )\n"
+    }
+}

@@ -1,0 +1,196 @@
+import RollcallBasis
+import RollcallCore
+
+/// The alerts about Rollcall itself, and about the way to whoever is to be called.
+enum WatchRules {
+    static func all(_ settings: RuleSettings) -> [AlertRule] {
+        own(settings, .rollcallStoreFailing, store) + own(settings, .rollcallStateLost, lost)
+            + own(settings, .rollcallOverloaded, overloaded) + [blind(settings)]
+            + MemberRules.all(settings)
+            + [down, delivering, subscription, unreached].map { $0(settings) }
+            + twice(settings) + [watchdog(settings)]
+    }
+
+    /// One that Rollcall has itself, at its place.
+    static func own(
+        _ settings: RuleSettings, _ name: AlertName, _ alert: (RuleSettings) -> AlertRule
+    ) -> [AlertRule] {
+        settings.place(name, settings.alerts[name].severity) == .printed ? [alert(settings)] : []
+    }
+
+    /// The address of a view of the page.
+    static func page(_ settings: RuleSettings, _ view: String) -> String {
+        RuleText.template(settings.page) + view
+    }
+
+    /// The second half of an expression, for one that waits until Rollcall answers again.
+    private static func held(_ name: String) -> [String] {
+        [
+            "or", "  -max without (alertname, alertstate, severity)",
+            "    (ALERTS{alertname=\"\(name)\", alertstate=\"firing\"})",
+            "  and on (job, instance) up == 0",
+        ]
+    }
+
+    // MARK: - What it holds
+
+    private static func store(_ settings: RuleSettings) -> AlertRule {
+        AlertRule(
+            "RollcallStoreFailing",
+            "Nothing can be stored: every write is answered 503 and the watch is blind.",
+            ["max without (reason) (rollcall_blind{reason=\"store\"}) == 1"]
+                + held("RollcallStoreFailing"),
+            summary: "Rollcall cannot write to its store; it does not see.",
+            description: [
+                "{{ $labels.instance }} refuses all writes with 503",
+                "{{- if lt $value 0.0 }}, or did when it was last scraped{{ end }}. Nobody is called",
+                "DEGRADED or OFFLINE until it can.",
+            ], page: page(settings, "feeds"))
+    }
+
+    private static func lost(_ settings: RuleSettings) -> AlertRule {
+        AlertRule(
+            "RollcallStateLost",
+            "The store was damaged or gone, or is older than it should be.",
+            [
+                "max without (alertname, alertstate, severity)",
+                "  (rollcall_alerts{alertname=\"RollcallStateLost\", alertstate=\"firing\"}) == 1",
+            ] + held("RollcallStateLost"),
+            summary: "Rollcall lost what it knew with its store.",
+            description: [
+                "{{ $labels.instance }} began anew, or with a store that is older than what it",
+                "acknowledged. It watches whom it hears of; nudges rest.",
+            ], page: page(settings, "feeds"))
+    }
+
+    private static func overloaded(_ settings: RuleSettings) -> AlertRule {
+        AlertRule(
+            "RollcallOverloaded", "Half of the writes of 15 s were refused.",
+            ["max without (reason) (rollcall_blind{reason=\"overload\"}) == 1"],
+            summary: "Rollcall refuses half of what it is told; it does not see.",
+            description: [
+                "{{ $labels.instance }} answers 503 to at least half of all writes. Nobody is called",
+                "DEGRADED or OFFLINE until it keeps up.",
+            ], page: page(settings, "feeds"))
+    }
+
+    // MARK: - What only Prometheus sees
+
+    private static func blind(_ settings: RuleSettings) -> AlertRule {
+        let known = settings.isFeedUnsaid ? "overload|store" : "heartbeat|overload|store"
+        return AlertRule(
+            "RollcallBlind",
+            "Blind for a reason without an alert of its own, or it answers without Rollcall's metrics.",
+            [
+                "instance:rollcall_not_watching:up == 1",
+                "  unless on (job, instance) rollcall_blind{reason=~\"\(known)\"} == 1",
+                "  unless on (job, instance)",
+                "    (",
+                "      rollcall_member_leading == 0",
+                "        and on (job) max by (job) (rollcall_member_leading) == 1",
+                "    )",
+            ], pendingFor: .seconds(120),
+            summary: "Rollcall runs and does not see.",
+            description: ["'{{ $labels.instance }} answers, but rollcall_watching is not 1.'"],
+            page: page(settings, "feeds"))
+    }
+
+    private static func down(_ settings: RuleSettings) -> AlertRule {
+        AlertRule(
+            "RollcallDown",
+            "A restart takes seconds. `absent` is for a job without any target; one of several targets that "
+                + "service discovery lists no longer is not missed.",
+            ["up{job=\"rollcall\"} == 0 or absent(up{job=\"rollcall\"})"], pendingFor: .seconds(60),
+            summary: "Rollcall does not answer; nobody watches.",
+            description: [
+                "{{ with $labels.instance }}{{ . }} cannot be scraped.{{ else }}Prometheus has no target of",
+                "job rollcall.{{ end }} Alerts about people stay as they were.",
+            ], page: "")
+    }
+
+    private static func delivering(_ settings: RuleSettings) -> AlertRule {
+        AlertRule(
+            "RollcallNotDelivering",
+            "What Rollcall itself wants to tell a pager does not get out (`receivers` in its settings).",
+            ["rollcall_outbox_pending > 0"] + held("RollcallNotDelivering"),
+            pendingFor: .seconds(300),
+            summary: "Rollcall cannot deliver to one of its receivers.",
+            description: [
+                "{{ if lt $value 0.0 }}Messages{{ else }}{{ $value }} messages{{ end }} of",
+                "{{ $labels.instance }} to receiver {{ $labels.receiver }} wait",
+                "{{- if lt $value 0.0 }}, or did when it was last scraped{{ end }}.",
+            ], page: page(settings, "feeds"))
+    }
+
+    private static func subscription(_ settings: RuleSettings) -> AlertRule {
+        AlertRule(
+            "RollcallSubscriptionStuck",
+            "Whoever lives on events (`subscriptions`), such as a dispatcher, hears nothing.",
+            ["rollcall_subscription_lag_seconds > 300 or rollcall_subscription_stopped > 0"],
+            pendingFor: .seconds(60), severity: .warning,
+            summary: "A subscriber does not take its events.",
+            description: [
+                "Subscription {{ $labels.subscription }} of {{ $labels.instance }} does not take its events.",
+                "They wait, and come in order once it does; what is older than max_lag is skipped.",
+            ], page: page(settings, "feeds"))
+    }
+
+    private static func unreached(_ settings: RuleSettings) -> AlertRule {
+        AlertRule(
+            "RollcallNobodyReached",
+            "A critical alert fires for a minute, and nobody took it: whoever is on call does not know. It "
+                + "takes the way through Prometheus, since Rollcall's own is the one that fails.",
+            ["max without (severity) (rollcall_alerts_unreached{severity=\"critical\"}) > 0"]
+                + held("RollcallNobodyReached"),
+            summary: "Nobody has been reached.",
+            description: [
+                "{{ if lt $value 0.0 }}So it was when {{ $labels.instance }} was last scraped.{{ else }}{{ $value }}",
+                "critical alerts of {{ $labels.instance }} fire, and no receiver has taken them.{{ end }}",
+            ], page: page(settings, "alerts"))
+    }
+
+    private static func watchdog(_ settings: RuleSettings) -> AlertRule {
+        AlertRule(
+            "Watchdog", "Always fires: route it to something that rings when it stays away.",
+            ["vector(1)"], severity: .none, summary: "Alerts of Prometheus arrive.",
+            description: ["It always fires. If it stays away, so does every other alert."], page: ""
+        )
+    }
+
+    // MARK: - Both
+
+    /// The series of receivers that are told of what this file alerts of.
+    static func shared(_ settings: RuleSettings) -> [String] {
+        var selected: [String] = []
+        for audience in settings.audiences {
+            guard settings.place(audience.name, audience.severity) == .printed else { continue }
+            let isWholeName = settings.audiences.allSatisfy {
+                $0.name != audience.name || settings.place($0.name, $0.severity) == .printed
+            }
+            let severity = isWholeName ? "" : ", severity=\"\(audience.severity.word)\""
+            let series = "rollcall_alert_receivers{alertname=\"\(audience.name.word)\"\(severity)}"
+            if !selected.contains(series) { selected.append(series) }
+        }
+        return selected
+    }
+
+    private static func twice(_ settings: RuleSettings) -> [AlertRule] {
+        if shared(settings).isEmpty { return [] }
+        return [
+            AlertRule(
+                "RollcallPagesTwice",
+                "Rollcall tells receivers of its own of what is in this file too. One of the two is to "
+                    + "page, or a person gets each page twice.",
+                ["count without (alertname) (alertname:rollcall_alert_receivers:max)"],
+                pendingFor: .seconds(600), severity: .warning,
+                summary: "Rollcall and Prometheus both alert of the same.",
+                description: [
+                    "{{ $labels.instance }} tells receivers of its own of what Prometheus alerts of too:",
+                    "{{- range $place, $found :=",
+                    "printf `alertname:rollcall_alert_receivers:max{job=%q,instance=%q}`",
+                    "$labels.job $labels.instance | query | sortByLabel \"alertname\" }}",
+                    "{{- if $place }},{{ end }} {{ $found.Labels.alertname }}{{ end }}.",
+                ], page: page(settings, "alerts"))
+        ]
+    }
+}
