@@ -6,6 +6,8 @@
 
 #include <microhttpd.h>
 
+struct gnutls_session_int;
+
 /// The settings that `rollcall_start_daemon` needs beyond the callbacks.
 struct rollcall_daemon_settings {
     /// A listening, non-blocking socket; the daemon owns it from a successful start on.
@@ -16,7 +18,20 @@ struct rollcall_daemon_settings {
     unsigned int idle_seconds;
     /// Read and write buffers of one connection, bytes.
     size_t connection_memory_bytes;
+    /// True if what is spoken is TLS.
+    int is_secure;
 };
+
+/// Hands out no certificate: each session gets its own credentials before its handshake.
+static inline int
+rollcall_no_certificate(struct gnutls_session_int *session, const void *authorities, int count,
+                        const void *algorithms, int algorithm_count, void **certificates,
+                        unsigned int *certificate_count, void **key)
+{
+    (void) session, (void) authorities, (void) count, (void) algorithms, (void) algorithm_count;
+    (void) certificates, (void) certificate_count, (void) key;
+    return -1;
+}
 
 /// MHD_start_daemon is variadic.
 ///
@@ -28,7 +43,9 @@ rollcall_start_daemon(struct rollcall_daemon_settings settings, MHD_AccessHandle
                       MHD_NotifyConnectionCallback connection,
                       size_t (*unescape)(void *, struct MHD_Connection *, char *), void *context)
 {
-    return MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+    unsigned int flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    if (settings.is_secure) flags |= MHD_USE_TLS;
+    return MHD_start_daemon(flags, 0, NULL, NULL,
                             access, context,
                             MHD_OPTION_LISTEN_SOCKET, settings.listen_descriptor,
                             MHD_OPTION_NOTIFY_COMPLETED, completed, context,
@@ -37,7 +54,8 @@ rollcall_start_daemon(struct rollcall_daemon_settings settings, MHD_AccessHandle
                             MHD_OPTION_CONNECTION_LIMIT, settings.connections_max,
                             MHD_OPTION_CONNECTION_TIMEOUT, settings.idle_seconds,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, settings.connection_memory_bytes,
-                            MHD_OPTION_END);
+                            settings.is_secure ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END,
+                            &rollcall_no_certificate, MHD_OPTION_END);
 }
 
 /// The connection's socket, or -1. MHD_get_connection_info is variadic.
@@ -47,6 +65,15 @@ rollcall_descriptor(struct MHD_Connection *connection)
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info == NULL ? -1 : info->connect_fd;
+}
+
+/// The connection's gnutls_session_t, or NULL where no TLS is spoken. Variadic as above.
+static inline void *
+rollcall_tls_session(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    return info == NULL ? NULL : info->tls_session;
 }
 
 /// Returns what MHD_OPTION_NOTIFY_CONNECTION stored for this connection; NULL for nothing. Variadic

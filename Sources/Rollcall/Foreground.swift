@@ -48,7 +48,8 @@ package enum Foreground {
         let host = configuration.listenAddress.prefix {
             $0 != ":" || configuration.listenAddress.hasPrefix("[")
         }
-        let place = "http://\(address(String(host), server.port))"
+        let scheme = configuration.accessPolicy.web.tls == nil ? "http" : "https"
+        let place = "\(scheme)://\(address(String(host), server.port))"
         var line = Array("rollcall: listening on \(place)\n".utf8)
         try? StandardOutput.write(&line)
         notifier.ready("Listening on \(place)")

@@ -20,6 +20,8 @@ package final class Server: Sendable {
     private let ping: AlivePing
     private let subscriptions: MQTTInputs
     private let senders: SubscriptionSenders
+    private let front: WebFront
+    private let renewal: CertificateRenewal
     private let log: Logger
 
     /// Exit code of a failing disk. Source: J6, sysexits.h EX_IOERR.
@@ -40,6 +42,8 @@ package final class Server: Sendable {
         self.log = log
         // First, so that an address that cannot be had leaves no trace in a store.
         let listeners = try Listeners(configuration, log: log)
+        let web = configuration.accessPolicy.web
+        let tls = try Self.tls(web, listeners)
         let edge = EdgeStats()
         edge.inputs.follow(configuration)
         var shares = Admission.Limits()
@@ -72,6 +76,11 @@ package final class Server: Sendable {
         self.ping = ping
         ping.follow(configuration.alivePing)
         let accessPolicy = AccessPolicy(configuration.accessPolicy.rules, log: log)
+        let front = WebFront(
+            accessPolicy, tls: tls, fields: web.fields.map { ($0.name, $0.value) })
+        self.front = front
+        let renewal = CertificateRenewal(front, log: log)
+        self.renewal = renewal
         let bodyLimits = BodyLimits(configuration.scanLimits)
         let subscriptions = MQTTInputs(
             writer: writer, edge: edge, admission: admission, limits: bodyLimits, log: log)
@@ -85,6 +94,7 @@ package final class Server: Sendable {
             apply: { configuration in
                 bodyLimits.follow(configuration.scanLimits)
                 accessPolicy.follow(configuration.accessPolicy.rules)
+                Self.follow(configuration.accessPolicy.web, front, renewal)
                 edge.inputs.follow(configuration)
                 subscriptions.follow(configuration)
                 senders.follow(configuration)
@@ -93,46 +103,70 @@ package final class Server: Sendable {
             })
         let connectionsMax = DescriptorLimit.connections(
             configuration.connectionsMax, hasProbes: listeners.probes != nil, log: log)
+        let streamsMax = DescriptorLimit.streams(
+            configuration.streamsMax, connections: connectionsMax,
+            hasProbes: listeners.probes != nil, log: log)
         let router = Router(
             writer: writer, edge: edge, limits: bodyLimits, accessPolicy: accessPolicy,
             admission: admission,
             reloader: reloader,
-            streamsMax: DescriptorLimit.streams(
-                configuration.streamsMax, connections: connectionsMax,
-                hasProbes: listeners.probes != nil, log: log),
+            streamsMax: streamsMax,
             erasedIDs: erasedIDs,
             listener: { watch.stats })
         self.router = router
         var limits = HTTPLimits()
         limits.bodyBytesMax = configuration.bodyBytesMax
         limits.connectionsMax = connectionsMax
+        limits.streamsMax = streamsMax
         guard writer.start() else {
             listeners.close()
             throw .threads
         }
         // Before a reload can say something else.
         senders.follow(configuration)
-        guard reloader.start(), ping.start() else {
+        renewal.follow(web)
+        guard reloader.start(), ping.start(), renewal.start() else {
             listeners.close()
             throw .threads
         }
         probes = try listeners.probes.map { (listener) throws(ServerError) in
             try Self.serve(
-                router, at: AccessPoint(listener, isForProbes: true), listener, .probes, log)
+                router, at: AccessPoint(listener, isForProbes: true), listener, .probes, nil, log)
         }
-        http = try Self.serve(router, at: AccessPoint(listeners.main), listeners.main, limits, log)
+        http = try Self.serve(
+            router, at: AccessPoint(listeners.main), listeners.main, limits, front, log)
         watch.watch(http)
         subscriptions.follow(configuration)
     }
 
+    /// Returns the TLS of the start; nil for none.
+    private static func tls(
+        _ web: WebSettings, _ listeners: Listeners
+    ) throws(ServerError) -> ServerTLS? {
+        do throws(TLSServerFault) {
+            return try web.tls.map { (tls) throws(TLSServerFault) in try ServerTLS(tls) }
+        } catch {
+            listeners.close()
+            throw .tls("\(error.field) \(error.reason)")
+        }
+    }
+
+    /// Follows a web configuration that was read again, and found to be right.
+    private static func follow(
+        _ web: WebSettings, _ front: WebFront, _ renewal: CertificateRenewal
+    ) {
+        front.follow(fields: web.fields.map { ($0.name, $0.value) })
+        if let tls = web.tls, let made = try? ServerTLS(tls) { front.follow(made) }
+        renewal.follow(web)
+    }
+
     private static func serve(
         _ router: Router, at accessPoint: AccessPoint, _ listener: HTTPListener,
-        _ limits: HTTPLimits,
-        _ log: Logger
+        _ limits: HTTPLimits, _ front: WebFront?, _ log: Logger
     ) throws(ServerError) -> HTTPServer {
         do throws(HTTPServerError) {
             return try HTTPServer(
-                listener: listener, limits: limits,
+                listener: listener, limits: limits, web: front,
                 early: { router.authorise($0, at: accessPoint) },
                 refused: { router.count($0, refusedWith: $1) },
                 full: {
@@ -163,6 +197,8 @@ package final class Server: Sendable {
         subscriptions.close()
         senders.close()
         router.drain()
+        renewal.close()
+        front.close()
         http.quiesce()
         http.stop()
         probes?.stop()
@@ -199,7 +235,9 @@ private struct Listeners {
             main.close()
             throw error
         }
-        if !main.isLoopback, configuration.accessPolicy.access.isOpen {
+        if !main.isLoopback, configuration.accessPolicy.letIn.isOpen,
+            !configuration.accessPolicy.asksForCertificates
+        {
             log.warning(
                 "listening beyond loopback without tokens: who reaches it reads and writes all",
                 metadata: ["address": "\(main.address)"])
@@ -250,6 +288,8 @@ package enum ServerError: Error, CustomStringConvertible {
 
     case store(path: String, StoreError)
     case listener(Role, HTTPServerError)
+    /// The certificates of the web configuration, which were right when it was read.
+    case tls(String)
     /// A file of a secret that the log or the other members ask for.
     case secret(String)
     /// The system starts no thread for a part without which there is no watch.
@@ -259,6 +299,7 @@ package enum ServerError: Error, CustomStringConvertible {
         switch self {
         case .store(let path, let error): "storage.path \(path): \(error)"
         case .secret(let reason): "cluster: a secret cannot be read: \(reason)"
+        case .tls(let reason): "web.config_file: \(reason)"
         case .listener(let role, let error): "\(role.rawValue): \(error)"
         case .threads:
             "the system starts no thread: allow this user more (ulimit -u, TasksMax), start again"

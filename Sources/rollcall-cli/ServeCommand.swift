@@ -31,6 +31,12 @@ struct ServeCommand: ParsableCommand {
         help: "Where /metrics and health have a listener of their own, host:port. (default: none)")
     var metricsListenAddress: String?
 
+    @Option(
+        name: .customLong("web.config.file"),
+        help: "TLS, users and headers, as every exporter reads them. (default: none)",
+        completion: .file())
+    var webConfigurationFile: String?
+
     @Flag(help: "Listen beyond loopback without tokens: everybody reads and writes all.")
     var insecure = false
 
@@ -52,7 +58,8 @@ struct ServeCommand: ParsableCommand {
             path: configurationFile,
             flags: [
                 "web.listen_address": listenAddress,
-                "web.metrics_listen_address": metricsListenAddress, "storage.path": storagePath,
+                "web.metrics_listen_address": metricsListenAddress,
+                "web.config_file": webConfigurationFile, "storage.path": storagePath,
             ],
             isInsecure: insecure,
             environment: SettingsSource.environment)

@@ -19,6 +19,29 @@ struct ServerOptions: ParsableArguments {
             valueName: "file"), completion: .file())
     var tokenFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The user whose password the token is; ROLLCALL_USER says it too.", valueName: "name"))
+    var user: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with an authority that vouches for the server; ROLLCALL_CA_FILE says it too.",
+            valueName: "file"), completion: .file())
+    var caFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with our certificate, if asked for; ROLLCALL_CERT_FILE says it too.",
+            valueName: "file"), completion: .file())
+    var certFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the certificate's key; ROLLCALL_KEY_FILE says it too.",
+            valueName: "file"), completion: .file())
+    var keyFile: String?
+
     @Flag(help: "Print JSON.")
     var json = false
 
@@ -68,8 +91,14 @@ struct ServerOptions: ParsableArguments {
     /// - Throws: `ExitCode` as `print` does.
     func reach(_ work: (ServerAddress, Timestamp) throws(QuestionError) -> Void) throws {
         do throws(QuestionError) {
+            var options = ServerAddress.Options()
+            options.user = user
+            options.authorityPath = caFile
+            options.certificatePath = certFile
+            options.keyPath = keyFile
             let address = try ServerAddress(
-                url: server, tokenPath: tokenFile, environment: SettingsSource.environment)
+                url: server, tokenPath: tokenFile, options: options,
+                environment: SettingsSource.environment)
             try work(address, ClockReading.now().wall)
         } catch {
             // Who read has gone, and wants no word of it.

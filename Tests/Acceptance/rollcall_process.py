@@ -23,7 +23,7 @@ from datetime import datetime, timezone
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BINARY = os.environ.get("ROLLCALL_BINARY", "")
-READY_LINE = re.compile(r"rollcall: listening on http://(?:127\.0\.0\.1|0\.0\.0\.0):(\d+)\n")
+READY_LINE = re.compile(r"rollcall: listening on https?://(?:127\.0\.0\.1|0\.0\.0\.0):(\d+)\n")
 READY_SECONDS = 30.0
 STOP_SECONDS = 10.0
 
@@ -95,8 +95,12 @@ class Answer:
 class Client:
     """One keep-alive connection. It never sends a request again by itself."""
 
-    def __init__(self, port, timeout=10.0):
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    def __init__(self, port, timeout=10.0, context=None):
+        if context is None:
+            self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+        else:
+            self._connection = http.client.HTTPSConnection(
+                "127.0.0.1", port, timeout=timeout, context=context)
 
     def request(self, method, target, body=None, headers=None):
         """Sends a request and reads its answer; `OSError` or `HTTPException` if none came.
@@ -199,6 +203,8 @@ class Rollcall:
         # What it is started by, and the variables that it gets beside the usual ones.
         self.prefix = list(prefix)
         self.port = None
+        # What a client trusts of a server that speaks TLS; nothing where it does not.
+        self.context = None
         self.process = None
         self._client = None
         if config is not None:
@@ -310,7 +316,7 @@ class Rollcall:
 
     def client(self, timeout=10.0):
         """A connection of its own."""
-        return Client(self.port, timeout)
+        return Client(self.port, timeout, self.context)
 
     def second(self):
         """A connection to the listener for metrics and health; only the log tells its port."""

@@ -268,6 +268,7 @@ class TourTests(OpenAPITestCase):
         self.tour_bad_heads(server)
         self.tour_other_methods(server)
         self.tour_tokens()
+        self.tour_users()
         self.tour_members(server)
         # What is declared was seen, each answer of each route.
         declared = {
@@ -581,6 +582,18 @@ inputs:
         self.ask(server, "DELETE", unknown, 422, headers=named)
         self.ask(server, "GET", "/v1/events?kinds=action", 200)
         return take
+
+    def tour_users(self):
+        """Where there are users and no tokens, who one is needs a password too (V18)."""
+        web = os.path.join(self.directory, "web.yml")
+        with open(web, "w", encoding="ascii") as file:
+            file.write("basic_auth_users: {alice: "
+                       "$2y$04$abcdefghijklmnopqrstuu7iYOvkEIdAVpQAhxqiHRxIF2GQzjIRm}\n")
+        server = self.serve(name="users", more=("--web.config.file", web))
+        alice = {"Authorization": "Basic YWxpY2U6c2VjcmV0LW9uZQ=="}
+        for method in ("GET", "DELETE"):
+            self.ask(server, method, SESSION, 401)
+            self.ask(server, method, SESSION, 200, headers=alice)
 
     def tour_members(self, server):
         orders = [("PUT", "/v1/cluster/members/b")] + [

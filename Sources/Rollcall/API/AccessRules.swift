@@ -24,9 +24,12 @@ extension Router {
         if accessPoint.isForProbes {
             return Self.probes.contains(request.path) ? nil : Self.notFound
         }
-        if rules.access.isOpen || scope == nil || caller != nil { return nil }
+        if rules.access.isOpen || caller != nil { return nil }
+        // A browser shows a password there only if it is asked for it, and there is nobody to sign in.
+        let isAsked = rules.access.tokens.isEmpty && request.path == HTTPRequest.sessionPath
+        if scope == nil, !isAsked { return nil }
         accessPolicy.count(.token)
-        return Self.noToken(request)
+        return rules.access.tokens.isEmpty ? Self.noPassword : Self.noToken(request)
     }
 
     /// Refuses who is known, or need not be, but may not do this.
@@ -119,7 +122,7 @@ extension Router {
         guard let name = request.host.flatMap({ HostName($0) }),
             !rules.trustedHosts.contains(name.host)
         else { return false }
-        return origin == HostName.origin(scheme: "http", name)
+        return origin == HostName.origin(scheme: request.isSecure ? "https" : "http", name)
     }
 
     private static var wrongHost: HTTPResponse {
@@ -127,6 +130,13 @@ extension Router {
             403, "Forbidden",
             detail: "Host is not this machine's; the name that a proxy passes on is "
                 + "web.external_url, or one of web.trusted_hosts")
+    }
+
+    /// The answer to everybody who shows no password, where there are users and no tokens: a browser asks.
+    private static var noPassword: HTTPResponse {
+        .problem(
+            401, "Unauthorized", detail: "a user and a password are needed: Authorization: Basic",
+            headers: [("WWW-Authenticate", "Basic realm=\"rollcall\", charset=\"UTF-8\"")])
     }
 
     /// The answer to everybody who shows no token that is known.

@@ -378,9 +378,7 @@ final class EventReaders: @unchecked Sendable {
 
     private func isLetIn(_ caller: Caller?, _ access: Access) -> Bool {
         if access.isOpen { return true }
-        guard let caller,
-            let known = access.tokens.first(where: { $0.name == caller.token.name })
-        else { return false }
+        guard let caller, let known = access.named(caller.token.name) else { return false }
         return known == caller.token && known.scopes.contains(.read) && !isOver(caller)
     }
 

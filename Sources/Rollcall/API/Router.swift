@@ -89,6 +89,10 @@ package final class Router: Sendable {
         }
         let scope = Route.scope(request.method, among: routes)
         if let refusal = unauthenticated(request, scope, caller, accessPoint, rules) {
+            // Who has a password has no token to sign in with.
+            if refusal.status == 401, rules.access.tokens.isEmpty {
+                return counted(refusal, label)
+            }
             return counted(StatusPageRefusal.shown(refusal, to: request, resource), label)
         }
         if routes.isEmpty {

@@ -11,9 +11,10 @@ extension Route {
             For everybody: `proof` says what the request shows, `none` where a token is needed and none \
             that is known was shown. A session that is asked about is prolonged, by a cookie with the \
             answer: it ends \(hours(Session.idleMax)) hours after the last time, and \
-            \(hours(Session.wholeMax) / 24) days after the token was shown.
+            \(hours(Session.wholeMax) / 24) days after the token was shown. Where there are users and no \
+            tokens it is 401 without a password, as else no browser would show one.
             """,
-            answers: [200: "SessionAnswer"]
+            answers: [200: "SessionAnswer"], problems: [401]
         ) { $0.showSession($1.request, $1.answer) },
         Route(
             .post, .session, "signIn", .session, nil, .operation, "Signs a browser in",
@@ -33,7 +34,7 @@ extension Route {
             Only another token ends all sessions of a token everywhere. The answer says who one is \
             without it.
             """,
-            answers: [200: "SessionAnswer"]
+            answers: [200: "SessionAnswer"], problems: [401]
         ) { $0.signOut($1.request, $1.answer) },
     ]
 

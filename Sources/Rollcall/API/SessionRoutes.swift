@@ -65,7 +65,7 @@ extension Router {
         var rest = request
         rest.cookie = nil
         var response = Self.session(accessPolicy.caller(rest, rules), rules)
-        response.headers += SessionCookie.endings(rules)
+        response.headers += SessionCookie.endings(rules, isSecure: request.isSecure)
         answer(response, InputStats())
     }
 

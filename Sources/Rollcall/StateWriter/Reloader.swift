@@ -72,6 +72,7 @@ package final class Reloader: @unchecked Sendable {
             // now must not lose them to a file that means to listen elsewhere.
             do throws(ConfigurationError) {
                 try new.accessPolicy.check(listenAddress: started.listenAddress)
+                try new.accessPolicy.checkTLS(sinceStart: started.accessPolicy)
             } catch {
                 throw .wrongConfiguration(path: source.path, error)
             }

@@ -14,31 +14,58 @@ package struct AccessSettings: Sendable, Equatable {
     package var personURL = ""
     /// The tokens.
     package var access = Access()
+    /// The TLS, the users and the fields of the web configuration.
+    package var web = WebSettings()
     /// Listen beyond loopback without tokens. A flag only: a file would be copied.
     package var isInsecure = false
 
     package init() {}
 
+    /// All who are let in: those with tokens and those with passwords.
+    package var letIn: Access {
+        do throws(AccessError) {
+            return try web.access(beside: access)
+        } catch {
+            preconditionFailure("users were checked against tokens when they were read")
+        }
+    }
+
+    /// True if nobody reaches this server without a certificate that was verified.
+    package var asksForCertificates: Bool { web.tls?.clientAuth == .requireAndVerify }
+
     /// The rules that may change while the server runs.
     package var rules: AccessPolicy.Rules {
         AccessPolicy.Rules(
-            access: access, externalURL: externalURL, trustedHosts: trustedHosts,
+            access: letIn, externalURL: externalURL, trustedHosts: trustedHosts,
             personURL: personURL)
     }
 
     /// Refuses to open to everybody by mistake. The listener of its own may be open: it has
     /// numbers only.
-    /// - Throws: `ConfigurationError` if no token is set beyond loopback, unless `isInsecure`.
+    /// - Throws: `ConfigurationError` if neither token, nor user, nor client certificates are set beyond
+    ///   loopback, unless `isInsecure`.
     package func check(listenAddress: String) throws(ConfigurationError) {
         // What is no address is refused with its reason when it is to be listened at.
-        guard access.isOpen, !isInsecure, HTTPListener.isLoopback(listenAddress) == false else {
-            return
-        }
+        guard letIn.isOpen, !asksForCertificates, !isInsecure,
+            HTTPListener.isLoopback(listenAddress) == false
+        else { return }
         throw ConfigurationError(
             line: 0,
             message: "web.listen_address \(listenAddress): beyond loopback everybody who reaches "
-                + "it could read and write all: set web.tokens, or say --insecure if a proxy or "
-                + "a firewall keeps them away")
+                + "it could read and write all: set web.tokens, or users or client certificates in "
+                + "web.config_file, or say --insecure if a proxy or a firewall keeps them away")
+    }
+
+    /// Refuses to switch TLS on or off while a server runs: whoever wants it now must not go on without by
+    /// a word about a restart.
+    /// - Throws: `ConfigurationError` if only one of both speaks it.
+    package func checkTLS(sinceStart started: AccessSettings) throws(ConfigurationError) {
+        guard (started.web.tls == nil) != (web.tls == nil) else { return }
+        let (was, wanted) = web.tls == nil ? ("on", "off") : ("off", "on")
+        throw ConfigurationError(
+            line: 0,
+            message: "web.config_file: TLS is \(was) since the start, and switched \(wanted) by a "
+                + "restart alone")
     }
 }
 

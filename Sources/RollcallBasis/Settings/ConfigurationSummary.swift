@@ -32,7 +32,7 @@ extension Configuration {
             ? "only this machine can reach it" : "other machines can reach it"
         let tokens =
             accessPolicy.access.isOpen
-            ? "Nobody needs a token."
+            ? accessPolicy.web.users.isEmpty ? "Nobody needs a token." : "There are no tokens."
             : "It lets in who has a token: "
                 + accessPolicy.access.tokens.map { token in
                     let scopes = token.words.joined(separator: " and ")
@@ -46,7 +46,24 @@ extension Configuration {
             ? ""
             : " On loopback Host may also be "
                 + accessPolicy.trustedHosts.joined(separator: ", ") + "."
-        return "It listens at \(listenAddress); \(reach). \(tokens)\(probes)\(hosts)"
+        return "It listens at \(listenAddress); \(reach). \(tokens)\(webWords)\(probes)\(hosts)"
+    }
+
+    private var webWords: String {
+        let web = accessPolicy.web
+        var words = ""
+        if let tls = web.tls {
+            words += " It speaks TLS, \(tls.oldest.rawValue) to \(tls.newest.rawValue)"
+            words += tls.clientAuth == .none ? "." : ", with \(tls.clientAuth.rawValue)."
+        }
+        if !web.users.isEmpty {
+            let names = web.users.map(\.name).sorted().joined(separator: ", ")
+            words += " Who shows a password may do everything: \(names)."
+        }
+        if !web.fields.isEmpty {
+            words += " Answers have \(web.fields.map(\.name).joined(separator: ", "))."
+        }
+        return words
     }
 
     private var keeping: String {

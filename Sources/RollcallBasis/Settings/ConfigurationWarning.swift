@@ -28,16 +28,53 @@ extension Configuration {
     private static let personBytes = 300
 
     private var accessWarnings: [ConfigurationWarning] {
-        if HTTPListener.isLoopback(listenAddress) != false { return [] }
+        certificateWarnings + probeWarnings
+            + (HTTPListener.isLoopback(listenAddress) == false ? reachWarnings : [])
+    }
+
+    private var reachWarnings: [ConfigurationWarning] {
+        let isOpen = accessPolicy.letIn.isOpen && !accessPolicy.asksForCertificates
         let more =
-            accessPolicy.access.isOpen
-            ? "; without web.tokens serve refuses it unless --insecure is said" : ""
+            isOpen
+            ? "; without web.tokens, users or client certificates serve refuses it unless --insecure is said"
+            : ""
+        if accessPolicy.web.tls != nil, !isOpen { return [] }
+        let reason =
+            accessPolicy.web.tls == nil
+            ? "and speaks no TLS: set web.config_file, or put it behind a proxy" : "by everybody"
         return [
             ConfigurationWarning(
                 key: "web.listen_address",
-                reason: "\(listenAddress) can be reached from other machines and speaks no "
-                    + "TLS: that belongs behind a proxy\(more)")
+                reason: "\(listenAddress) can be reached from other machines \(reason)\(more)")
         ]
+    }
+
+    private var probeWarnings: [ConfigurationWarning] {
+        let address = accessPolicy.metricsListenAddress
+        let web = accessPolicy.web
+        guard web.tls != nil || !web.users.isEmpty, !address.isEmpty,
+            HTTPListener.isLoopback(address) == false
+        else { return [] }
+        return [
+            ConfigurationWarning(
+                key: "web.metrics_listen_address",
+                reason: "web.config_file does not hold at \(address): metrics and health are open "
+                    + "there to whoever reaches it, without TLS and passwords")
+        ]
+    }
+
+    private var certificateWarnings: [ConfigurationWarning] {
+        guard let tls = accessPolicy.web.tls else { return [] }
+        var reasons: [String] = []
+        if tls.oldest < .tls12 {
+            reasons.append("min_version \(tls.oldest.rawValue) has been broken for years")
+        }
+        if tls.clientAuth != .none, tls.clientAuth != .requireAndVerify {
+            reasons.append(
+                "client_auth_type \(tls.clientAuth.rawValue) keeps nobody out: only "
+                    + "RequireAndVerifyClientCert does")
+        }
+        return reasons.map { ConfigurationWarning(key: "web.config_file", reason: $0) }
     }
 
     private var brokerWarnings: [ConfigurationWarning] {

@@ -103,7 +103,7 @@ extension Configuration {
     /// True if only this machine is let in, and without a token: then an input enrols who is unknown
     /// unless it says otherwise (M3).
     package var isOpenToThisMachine: Bool {
-        accessPolicy.access.isOpen && HTTPListener.isLoopback(listenAddress) == true
+        accessPolicy.letIn.isOpen && HTTPListener.isLoopback(listenAddress) == true
     }
 
     /// A sentence or two for each input.

@@ -18,6 +18,7 @@ struct SettingRule: Sendable {
 
     /// All of them.
     static let all = [
+        SettingRule("web", usersBesideTokens),
         SettingRule("liveness.on_duty") { (tree, configuration) throws(ConfigurationError) in
             try ordered(configuration.policy.onDuty, tree)
         },
@@ -39,6 +40,16 @@ struct SettingRule: Sendable {
         SettingRule("cluster.log.etcd", ClusterSettings.checkEtcd),
         SettingRule("cluster.log.postgres", ClusterSettings.checkPostgres),
     ]
+
+    private static func usersBesideTokens(
+        _ tree: ConfigurationTree, _ configuration: inout Configuration
+    ) throws(ConfigurationError) {
+        do throws(AccessError) {
+            _ = try configuration.accessPolicy.web.access(beside: configuration.accessPolicy.access)
+        } catch {
+            throw tree.fault("config_file", "and web.tokens do not go together: \(error)", "")
+        }
+    }
 
     private static func ordered(
         _ profile: Policy.Profile, _ tree: ConfigurationTree

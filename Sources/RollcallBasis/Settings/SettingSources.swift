@@ -92,5 +92,8 @@ package struct SettingSources: Sendable {
     /// Notes something for the log.
     mutating func warn(_ text: String) { warnings.append(text) }
 
-    private static func flag(_ key: String) -> String { String(key.map { $0 == "_" ? "-" : $0 }) }
+    private static func flag(_ key: String) -> String {
+        // The name that every exporter has for it.
+        key == "web.config_file" ? "web.config.file" : String(key.map { $0 == "_" ? "-" : $0 })
+    }
 }

@@ -29,6 +29,10 @@ extension Setting {
             "web.tokens", .tokens, \.accessPolicy.access,
             "{name, scopes: [ingest, input:NAME, …], token_file}"
         ).hiding("tokens") { $0.accessPolicy.access },
+        Setting(
+            "web.config_file", .webConfiguration, \.accessPolicy.web,
+            "TLS, users and headers as exporters have them"
+        ).hiding("certificates, users or headers") { $0.accessPolicy.web },
     ]
 
     private static let inputs = [

@@ -112,7 +112,8 @@ package struct SettingsSource: Sendable {
     /// `rollcall` or `rollcall-…`, the examples and tests of this project, and tokens of clients.
     static func isForeign(_ name: String) -> Bool {
         let rest = name.dropFirst(SettingSources.prefix.count)
-        if ["BINARY", "SERVER", "URL", "KILLS", "SEEDS"].contains(rest) || rest.hasPrefix("TOKEN") {
+        let clients: [Substring] = ["SERVER", "URL", "USER", "CA_FILE", "CERT_FILE", "KEY_FILE"]
+        if (clients + ["BINARY", "KILLS", "SEEDS"]).contains(rest) || rest.hasPrefix("TOKEN") {
             return true
         }
         let padded = "_" + rest

@@ -1,7 +1,7 @@
 /// The rights of clients: the tokens that are known, and what each of them opens.
 ///
-/// Without tokens everything is open; that is for loopback, or for who says `--insecure`.
-/// Source: V9.
+/// Without tokens and users everything is open; that is for loopback, or for who says `--insecure`.
+/// Source: V9, V18.
 package struct Access: Sendable, Equatable {
     /// The scopes that a token opens. None includes another but `admin`, which opens `act` too: a token
     /// has the scopes that it lists.
@@ -39,10 +39,7 @@ package struct Access: Sendable, Equatable {
         package init(
             name: String, scopes: Set<Scope>, inputs: Set<String> = [], bytes: [UInt8]
         ) throws(AccessError) {
-            let isName =
-                (1...tokenNameBytesMax).contains(name.utf8.count)
-                && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-            if !isName { throw .name }
+            if !Self.isName(name) { throw .name }
             if scopes.isEmpty, inputs.isEmpty { throw .scopes(name: name) }
             guard let padded = PaddedToken(bytes), bytes.allSatisfy({ (0x21...0x7E) ~= $0 }),
                 bytes.count >= PaddedToken.bytesMin
@@ -53,16 +50,45 @@ package struct Access: Sendable, Equatable {
             self.padded = padded
             sessionKey = SessionKey(ofToken: bytes)
         }
+
+        /// A user, whom what is shown of their hash makes another one once the password is; nobody comes in
+        /// by showing it.
+        fileprivate init?(userNamed name: [UInt8], hash: String) {
+            guard let padded = PaddedToken(Array(hash.utf8)) else { return nil }
+            self.name = String(decoding: name, as: UTF8.self)
+            scopes = Set(Scope.allCases)
+            inputs = []
+            self.padded = padded
+            sessionKey = SessionKey(ofToken: Array(hash.utf8))
+        }
+
+        fileprivate static func isName(_ name: String) -> Bool {
+            (1...tokenNameBytesMax).contains(name.utf8.count)
+                && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        }
     }
 
     /// Tokens at most: each is compared with on each request.
     package static let tokensMax = 64
 
+    /// Users with a password at most, all of whom are in memory.
+    package static let usersMax = 256
+
     /// In the order of the settings.
     package let tokens: [Token]
+    /// Those with a password, by their names as they are shown; each opens everything.
+    let users: [[UInt8]: Token]
+    private let hashes: [[UInt8]: String]
+    /// The hash that is compared with where there is no such user: the dearest of all.
+    private let nobodys: String
 
     /// Everything open.
-    package init() { tokens = [] }
+    package init() {
+        tokens = []
+        users = [:]
+        hashes = [:]
+        nobodys = ""
+    }
 
     /// Access for those alone who hold one of these tokens. Two that open the same are a rotation:
     /// both are valid.
@@ -75,11 +101,61 @@ package struct Access: Sendable, Equatable {
                 if earlier.padded == token.padded { throw .sameText(earlier.name, token.name) }
             }
         }
-        self.tokens = tokens
+        self.init(tokens: tokens, hashes: [:])
     }
 
-    /// True if nobody needs a token.
-    package var isOpen: Bool { tokens.isEmpty }
+    private init(tokens: [Token], hashes: [[UInt8]: String]) {
+        self.tokens = tokens
+        self.hashes = hashes
+        users = Dictionary(
+            uniqueKeysWithValues: hashes.compactMap { name, hash in
+                Token(userNamed: name, hash: hash).map { (name, $0) }
+            })
+        nobodys =
+            hashes.values.max { (Bcrypt.cost(of: $0) ?? 0, $0) < (Bcrypt.cost(of: $1) ?? 0, $1) }
+            ?? ""
+    }
+
+    /// Returns the same tokens with these users, each with a hash by bcrypt.
+    /// - Throws: `AccessError`, never with a hash, if there are too many, or a name or a hash is none.
+    package func with(users: [(name: String, hash: String)]) throws(AccessError) -> Access {
+        if users.count > Self.usersMax { throw .userCount }
+        var hashes: [[UInt8]: String] = [:]
+        for (name, hash) in users {
+            let bytes = Array(name.utf8)
+            // "a user-id containing a colon character is invalid". Source: RFC 7617 §2.
+            guard Token.isName(name), !name.contains(":") else { throw .userName }
+            if tokens.contains(where: { $0.name == name }) || hashes[bytes] != nil {
+                throw .sameUser(name)
+            }
+            guard let cost = Bcrypt.cost(of: hash) else { throw .hash(name: name) }
+            guard Bcrypt.costs.contains(cost) else { throw .cost(name: name, cost) }
+            hashes[bytes] = hash
+        }
+        return Access(tokens: tokens, hashes: hashes)
+    }
+
+    /// True if nobody needs a token or a password.
+    package var isOpen: Bool { tokens.isEmpty && users.isEmpty }
+
+    /// True if there are users with a password.
+    package var hasUsers: Bool { !users.isEmpty }
+
+    /// The names of the users, in the order of the alphabet.
+    package var userNames: [String] { users.values.map(\.name).sorted() }
+
+    /// Returns the user of this name; nil if there is none.
+    func user(_ name: [UInt8]) -> Token? { users[name] }
+
+    /// Returns the hash that a password of this user is compared with, and whether there is such a user.
+    func hash(of user: [UInt8]) -> (text: String, isSomebodys: Bool) {
+        hashes[user].map { ($0, true) } ?? (nobodys, false)
+    }
+
+    /// Returns the token or the user of a name, as it is now; nil if there is none.
+    package func named(_ name: String) -> Token? {
+        tokens.first { $0.name == name } ?? users[Array(name.utf8)]
+    }
 
     /// Returns the token that stands in an `Authorization` field; nil if it is nobody's.
     ///
@@ -159,6 +235,16 @@ package enum AccessError: Error, Equatable, CustomStringConvertible {
     case sameText(String, String)
     /// There are more than `Access.tokensMax`.
     case count
+    /// A user's name is none.
+    case userName
+    /// A user has the name of a token, or of another user.
+    case sameUser(String)
+    /// There are more than `Access.usersMax`.
+    case userCount
+    /// The text that stands for a user is no hash by bcrypt.
+    case hash(name: String)
+    /// A look at a password would take too long, or no time.
+    case cost(name: String, Int)
 
     /// A text that says what is wrong, and what to do.
     package var description: String {
@@ -173,6 +259,17 @@ package enum AccessError: Error, Equatable, CustomStringConvertible {
         case .sameName(let name): "token \"\(name)\": named twice"
         case .sameText(let a, let b): "tokens \"\(a)\" and \"\(b)\": must not be the same text"
         case .count: "must hold at most \(Access.tokensMax) tokens"
+        case .userName:
+            "a user's name must have 1 to \(tokenNameBytesMax) bytes without colons and control characters"
+        case .sameUser(let name):
+            "user \"\(name)\": another user, or a token, has this name"
+        case .userCount: "must hold at most \(Access.usersMax) users"
+        case .hash(let name):
+            "user \"\(name)\": must have a hash by bcrypt ($2a$, $2b$ or $2y$); make one with: "
+                + "htpasswd -nBC 10 \"\""
+        case .cost(let name, let cost):
+            "user \"\(name)\": the cost of the hash is \(cost), and must be \(Bcrypt.costs.lowerBound) to "
+                + "\(Bcrypt.costs.upperBound): no request waits for longer"
         }
     }
 }

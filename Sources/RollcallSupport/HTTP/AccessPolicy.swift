@@ -50,6 +50,10 @@ package final class AccessPolicy: Sendable {
         case host
         /// No token, or one that is not known.
         case token
+        /// A user's password, or a user, that is not known.
+        case password
+        /// A client's certificate that is missing, or not good.
+        case certificate
         /// The token does not open this.
         case scope
         /// A page of somebody else's wants to write.

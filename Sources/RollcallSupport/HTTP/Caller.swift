@@ -8,6 +8,8 @@ package struct Caller: Sendable, Equatable {
         case bearer
         /// The token as the password of Basic, which a browser sends by itself once it knows it.
         case password
+        /// A password of a user of the web configuration, which a browser sends by itself too.
+        case user
         /// The cookie of a sign-in with the token.
         case session(Session)
 
@@ -16,6 +18,7 @@ package struct Caller: Sendable, Equatable {
             switch self {
             case .bearer: "bearer"
             case .password: "password"
+            case .user: "user"
             case .session: "session"
             }
         }
@@ -37,12 +40,12 @@ package struct Caller: Sendable, Equatable {
         if case .session(let session) = proof { session } else { nil }
     }
 
-    /// Returns true if this opens what needs `scope`: a session reads and acts, and a password does not
-    /// act (R7).
+    /// Returns true if this opens what needs `scope`: a session reads and acts, and a token as password does
+    /// not act (R7); a user with a password does all (V18).
     package func opens(_ scope: Access.Scope) -> Bool {
         guard token.opens(scope) else { return false }
         return switch proof {
-        case .bearer: true
+        case .bearer, .user: true
         case .password: scope != .act
         case .session: Session.scopes.contains(scope)
         }
@@ -61,6 +64,7 @@ extension AccessPolicy {
         {
             return found
         }
+        if let user = request.knownUser { return Caller(token: user, proof: .user) }
         guard let shown = request.authorization, let token = rules.access.holder(shown) else {
             return nil
         }

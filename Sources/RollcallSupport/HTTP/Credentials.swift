@@ -17,6 +17,9 @@ enum Credentials {
         }
     }
 
+    /// The challenge at which a browser asks for a password.
+    static let basicChallenge = "Basic realm=\"rollcall\", charset=\"UTF-8\""
+
     /// Returns true of a field that begins as `Basic` does; what follows is not looked at.
     static func isBasic(_ authorization: String) -> Bool {
         authorization.utf8.prefix(6).elementsEqual("basic ".utf8) { $0 | 0x20 == $1 }

@@ -25,14 +25,29 @@ final class HTTPConnection: @unchecked Sendable {
     /// True if the current request is counted in `traffic.pending`; libmicrohttpd's thread only.
     var isPending = false
 
-    private let handle: OpaquePointer
-    private let traffic: HTTPTraffic
-    private let shared: Mutex<Shared>
+    /// The way to the client past libmicrohttpd.
+    let wire: HTTPWire
+    /// The TLS that this connection was given; nil where none is spoken.
+    let tls: ServerTLS?
+
+    /// libmicrohttpd's own; see above for when it may be used.
+    let handle: OpaquePointer
+    /// The traffic that it belongs to.
+    let traffic: HTTPTraffic
+    /// The part of it that several threads touch.
+    let shared: Mutex<Shared>
+    /// True from the connection's start until our part of its TLS handshake is sent; whoever has the session
+    /// touches it.
+    var isGreeting = false
+    /// True once the first byte of TLS was seen; of the thread of handshakes.
+    var hasHello = false
 
     /// The course of the rest of a request.
     enum Course {
         /// Its body is kept for the handler.
         case reading
+        /// Its password is looked at; nothing of its body is read meanwhile.
+        case checking
         /// It was refused; its short body is thrown away, then this is the answer.
         case discarding(HTTPResponse)
         /// It was handed over by its head, and is answered past libmicrohttpd; then `lingering`.
@@ -46,7 +61,7 @@ final class HTTPConnection: @unchecked Sendable {
     /// The phase of a connection. The watchdog's deadlines hang on it.
     ///
     ///     header ─► body ─► handling ─► parked ─► responding ─► idle ─► header …
-    ///        ├────────┴──► lingering ─► (closed)
+    ///        ├────────┴──► lingering ─► (closed)     └► streaming ─► lingering
     ///        └► discarding ─► responding …
     ///
     /// Without a body, or with the whole of it at hand, `body` is passed over; without need to
@@ -66,6 +81,8 @@ final class HTTPConnection: @unchecked Sendable {
         case handling
         /// Suspended until somebody answers. 503 after `parkedDeadline`.
         case parked
+        /// An answer without an end is sent over TLS by whoever holds it.
+        case streaming
         /// The answer is being sent. Cut after `responseDeadline`.
         case responding
         /// The answer went out before the body was read, and our direction is closed: the client
@@ -76,7 +93,8 @@ final class HTTPConnection: @unchecked Sendable {
         case idle
     }
 
-    private struct Shared {
+    /// The state that several threads touch.
+    struct Shared {
         var phase = Phase.header
         var since = HTTPInstant.now
         /// Bytes of body that came since.
@@ -107,9 +125,11 @@ final class HTTPConnection: @unchecked Sendable {
     /// A connection that has just been accepted.
     init(descriptor: Int32, handle: OpaquePointer, traffic: HTTPTraffic) {
         self.descriptor = descriptor
+        wire = HTTPWire(of: handle, descriptor: descriptor)
+        tls = wire.tls == nil ? nil : traffic.web?.tls
         self.handle = handle
         self.traffic = traffic
-        network = peerNetwork(descriptor)
+        network = Self.network(ofPeer: descriptor)
         self.shared = Mutex(Shared())
     }
 
@@ -170,16 +190,6 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
-    /// Hands the socket over to whoever sends an answer without an end; false if the system has no
-    /// descriptor for it. Only inside the access handler.
-    func begin(_ answer: HTTPResponse) -> Bool {
-        guard let stream = HTTPStream(taking: descriptor, head: answer.rawStreamHead) else {
-            return false
-        }
-        answer.stream?(stream)
-        return true
-    }
-
     /// The current request is over; the connection may carry another.
     func finishRequest() {
         head = nil
@@ -209,7 +219,8 @@ final class HTTPConnection: @unchecked Sendable {
             guard $0.number == number, $0.answer == nil else { return false }
             switch $0.phase {
             case .handling, .parked: return true
-            case .header, .body, .discarding, .responding, .lingering, .idle: return false
+            case .header, .body, .discarding, .streaming, .responding, .lingering, .idle:
+                return false
             }
         }
     }
@@ -225,7 +236,7 @@ final class HTTPConnection: @unchecked Sendable {
             case .parked:
                 $0.answer = response
                 return (true, $0.isAhead)
-            case .header, .body, .discarding, .responding, .lingering, .idle:
+            case .header, .body, .discarding, .streaming, .responding, .lingering, .idle:
                 return (false, false)
             }
         }
@@ -233,14 +244,15 @@ final class HTTPConnection: @unchecked Sendable {
         // The request may be over, and `stop` be waiting for the last one, before
         // MHD_resume_connection has returned: it must not free the daemon under this call.
         traffic.pending.add(1, ordering: .sequentiallyConsistent)
-        if isAhead || HalfClosed.isEnd(descriptor) {
+        if isAhead || wire.isEnd {
             // Who has closed their direction, or sends a body with it, gets no stream.
             return answerPast(response.stream == nil ? response : HTTPTraffic.noStream)
         }
         resume()
     }
 
-    private func resume() {
+    /// Lets libmicrohttpd go on with a connection that is suspended. `pending` is one more.
+    func resume() {
         MHD_resume_connection(handle)
         traffic.pending.subtract(1, ordering: .sequentiallyConsistent)
     }
@@ -256,7 +268,7 @@ final class HTTPConnection: @unchecked Sendable {
             $0.since = HTTPInstant.now
             return $0.isHead
         }
-        HalfClosed.send(response.rawBytes(isHead: isHead), to: descriptor) {
+        HalfClosed.send(traffic.dressed(response).rawBytes(isHead: isHead), to: wire) {
             // Closing with bytes unread would destroy the answer.
             self.shared.withLock {
                 guard $0.isAhead else { return }
@@ -298,7 +310,7 @@ final class HTTPConnection: @unchecked Sendable {
                 deadline = isAwaited && isSlow ? limits.atCapacityDeadline : limits.bodyDeadline
             case .responding: deadline = limits.responseDeadline
             case .discarding, .lingering: deadline = limits.lingerDeadline
-            case .handling: return .nothing
+            case .handling, .streaming: return .nothing
             case .parked:
                 guard age >= max(limits.parkedDeadline, $0.patience), $0.answer == nil else {
                     return .nothing
@@ -339,7 +351,7 @@ final class HTTPConnection: @unchecked Sendable {
         shared.withLock {
             switch $0.phase {
             case .header, .idle: $0.since.duration(to: now) >= .milliseconds(100)
-            case .body, .discarding, .handling, .parked, .responding, .lingering: false
+            case .body, .discarding, .handling, .parked, .streaming, .responding, .lingering: false
             }
         }
     }
@@ -352,32 +364,6 @@ final class HTTPConnection: @unchecked Sendable {
         guard let info = tcpInfo(descriptor) else { return false }
         let silence = Duration.milliseconds(Int64(info.tcpi_last_data_recv))
         return silence + pipeliningMargin < instant.duration(to: now)
-    }
-}
-
-/// Returns the network of the other side: its IPv4 address, or the first 64 bits of an IPv6 one; 0
-/// if it is gone already.
-private func peerNetwork(_ descriptor: Int32) -> UInt64 {
-    var storage = sockaddr_storage()
-    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    let result = withUnsafeMutablePointer(to: &storage) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &size) }
-    }
-    guard result == 0 else { return 0 }
-    return withUnsafeBytes(of: storage) { HTTPConnection.network(of: $0) }
-}
-
-extension HTTPConnection {
-    /// The network of a socket's address, as it stands in memory; 0 for neither IPv4 nor IPv6.
-    static func network(of address: UnsafeRawBufferPointer) -> UInt64 {
-        switch Int32(address.loadUnaligned(as: sockaddr.self).sa_family) {
-        case AF_INET:
-            return UInt64(address.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr)
-        case AF_INET6:
-            let host = address.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-            return withUnsafeBytes(of: host) { $0.loadUnaligned(as: UInt64.self) }
-        default: return 0
-        }
     }
 }
 

@@ -216,7 +216,7 @@ extension HTTPStats {
         case .body, .discarding: bodiesCut += 1
         case .responding: responsesCut += 1
         case .idle: idleCut += 1
-        case .handling, .parked, .lingering: break
+        case .handling, .parked, .streaming, .lingering: break
         }
     }
 }

@@ -87,12 +87,13 @@ struct HTTPHead {
     /// in the first call of the access handler, when the head stands in the read buffer.
     init(
         of connection: OpaquePointer, url: UnsafePointer<CChar>, method: UnsafePointer<CChar>,
-        version: UnsafePointer<CChar>
+        version: UnsafePointer<CChar>, isSecure: Bool
     ) {
         let isHead = strcmp(method, "HEAD") == 0
         request = HTTPRequest(
             method: isHead ? "GET" : String(cString: method), path: String(cString: url))
         request.isHead = isHead
+        request.isSecure = isSecure
         takesAllFields = request.path.hasPrefix(HTTPRequest.inputsPath)
         withUnsafeMutablePointer(to: &self) { rollcall_each_field(connection, readField, $0) }
         authorise(url: url, method: method, version: version)
@@ -138,7 +139,7 @@ struct HTTPHead {
     /// the host information of the request-target". Source: RFC 9112 §3.2.2.
     private mutating func takeAuthority() {
         if request.path.utf8.first == UInt8(ascii: "/") || request.path == "*" { return }
-        let scheme = "http://"
+        let scheme = request.isSecure ? "https://" : "http://"
         guard request.path.prefix(scheme.count).lowercased() == scheme else {
             return found(.target)
         }

@@ -14,6 +14,9 @@ package struct HTTPLimits: Sendable {
     /// its connection. Poll mode costs each request
     /// about 15 ns per open connection (measured).
     package var connectionsMax = 512
+    /// Answers without an end that may be open at once, beside the connections: over TLS each stays a
+    /// connection of libmicrohttpd's.
+    package var streamsMax = 0
     /// Connections of one network (an IPv4 address, 64 bits of an IPv6 one) that have not sent their
     /// first head yet; of further ones the oldest give way. Those that sent one do not count: a proxy
     /// carries everybody from one address, and keeps its connections open.
@@ -103,6 +106,8 @@ package enum HTTPServerError: Error, Equatable, CustomStringConvertible {
     case daemon(address: String, errno: Int32)
     /// The watchdog could not be started.
     case watchdog(errno: Int32)
+    /// The thread of TLS handshakes could not be started.
+    case handshakes(errno: Int32)
 
     /// A text that says what failed, with what, and what to do.
     package var description: String {
@@ -115,6 +120,8 @@ package enum HTTPServerError: Error, Equatable, CustomStringConvertible {
             "listen address \(address): libmicrohttpd did not start: \(errorText(errno))"
         case .watchdog(let errno):
             "HTTP watchdog did not start: \(errorText(errno))"
+        case .handshakes(let errno):
+            "the thread of TLS handshakes did not start: \(errorText(errno))"
         }
     }
 }

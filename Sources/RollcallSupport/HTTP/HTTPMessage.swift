@@ -29,6 +29,10 @@ package struct HTTPRequest: Sendable {
     package var origin: String?
     /// `Authorization`, if sent. A secret: never log it.
     package var authorization: String?
+    /// The user of the web configuration whose password was shown and is right; nil for nobody's.
+    package var knownUser: Access.Token?
+    /// True if it came over TLS that ends here.
+    package var isSecure = false
     /// `Cookie`, if sent; several fields are joined by semicolons. A secret: never log it.
     package var cookie: String?
     /// `Rollcall-Sent-At`, if sent: when the client sent the request.
@@ -142,6 +146,9 @@ package struct HTTPReply: Sendable {
 
     /// False once the request has been answered, by the watchdog for one.
     package var isOpen: Bool { connection.isOpen(number) }
+
+    /// Goes on with a request that waited at its head.
+    func goOn() { connection.goOn(number) }
 
     /// Answers the request. Never blocks on the network.
     package func answer(_ response: HTTPResponse) {

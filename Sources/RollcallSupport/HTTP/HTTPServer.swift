@@ -32,6 +32,8 @@ package final class HTTPServer: @unchecked Sendable {
     /// Serves from now on.
     ///
     /// - `listener`: is the server's from now on.
+    /// - `web`: the TLS that it speaks, if that has one, the fields of its answers, and the passwords that
+    ///   are looked at before `early`.
     /// - `early`: evaluates a request by its head, before any of its body is read.
     /// - `refused`: is told of requests that were answered without asking either.
     /// - `full`: is told on the watchdog's thread, once a minute at most, how many connections are
@@ -43,25 +45,37 @@ package final class HTTPServer: @unchecked Sendable {
     /// - Throws: `HTTPServerError` if the watchdog or libmicrohttpd does not start; the listener is
     ///   closed then.
     package init(
-        listener: HTTPListener, limits: HTTPLimits = HTTPLimits(),
+        listener: HTTPListener, limits: HTTPLimits = HTTPLimits(), web: WebFront? = nil,
         early: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil },
         refused: @escaping @Sendable (HTTPRequest, Int) -> Void = { _, _ in },
         full: @escaping @Sendable (Int) -> Void = { _ in },
         handler: @escaping @Sendable (HTTPRequest, HTTPReply) -> Void
     ) throws(HTTPServerError) {
         let traffic = HTTPTraffic(
-            limits: limits, early: early, refused: refused, full: full, handler: handler)
+            limits: limits, web: web, early: early, refused: refused, full: full, handler: handler)
+        let isSecure = web?.tls != nil
         do {
             try traffic.deadlines.start()
         } catch {
             listener.close()
             throw error
         }
+        if isSecure {
+            do {
+                try traffic.handshakes.start()
+            } catch {
+                traffic.deadlines.stop()
+                listener.close()
+                throw error
+            }
+        }
         let settings = rollcall_daemon_settings(
             listen_descriptor: listener.descriptor,
-            connections_max: UInt32(clamping: limits.connectionsMax),
+            // A stream over TLS stays a connection of libmicrohttpd's.
+            connections_max: UInt32(
+                clamping: limits.connectionsMax + (isSecure ? limits.streamsMax : 0)),
             idle_seconds: UInt32(clamping: limits.idleDeadline.components.seconds),
-            connection_memory_bytes: limits.connectionMemoryBytes)
+            connection_memory_bytes: limits.connectionMemoryBytes, is_secure: isSecure ? 1 : 0)
         // Released in `stop`, after the daemon's last callback.
         let context = Unmanaged.passRetained(traffic)
         guard
@@ -71,6 +85,7 @@ package final class HTTPServer: @unchecked Sendable {
         else {
             let number = errno
             context.release()
+            traffic.handshakes.close()
             traffic.deadlines.stop()
             listener.close()
             throw .daemon(address: listener.address, errno: number)
@@ -112,6 +127,7 @@ package final class HTTPServer: @unchecked Sendable {
         }
         guard let daemon = owned.daemon else { return }
         traffic.isStopping.store(true, ordering: .sequentiallyConsistent)
+        traffic.handshakes.close()
         let isIdle = waitUntilIdle()
         traffic.deadlines.stop()
         // MHD_stop_daemon aborts the process while a connection is suspended. That cannot be by
@@ -154,7 +170,8 @@ private func handleAccess(
     if requestContext.pointee == nil {
         guard let url, let method, let version else { return .NO }
         requestContext.pointee = ours
-        let head = HTTPHead(of: handle, url: url, method: method, version: version)
+        let head = HTTPHead(
+            of: handle, url: url, method: method, version: version, isSecure: connection.tls != nil)
         return traffic.begin(connection, handle: handle, head: head)
     }
     if uploadSize.pointee > 0 {
@@ -191,6 +208,7 @@ private func handleConnection(
             descriptor: rollcall_descriptor(handle), handle: handle, traffic: traffic)
         traffic.deadlines.add(connection)
         socketContext.pointee = Unmanaged.passRetained(connection).toOpaque()
+        if connection.wire.tls != nil { traffic.handshakes.begin(connection) }
     case .CONNECTION_NOTIFY_CLOSED:
         guard let ours = socketContext.pointee else { return }
         socketContext.pointee = nil

@@ -3,12 +3,15 @@ import Glibc
 
 /// An answer without an end: the head is known, the body is sent as it comes about, by whoever holds
 /// this. Its socket is not libmicrohttpd's any more: it costs neither a connection nor a wait in its
-/// loop.
+/// loop. Where TLS is spoken the session cannot be taken away from libmicrohttpd: then the connection is
+/// suspended, which costs no wait either, and goes on to its end when this is let go.
 package final class HTTPStream: Sendable {
     /// The socket, non-blocking, open for as long as this is held.
     package let descriptor: Int32
     /// The head of the answer, which is to be sent first.
     package let head: [UInt8]
+    /// The wire of a suspended connection, and the work that ends it; nil for a socket of our own.
+    private let lent: (wire: HTTPWire, end: @Sendable () -> Void)?
 
     /// Takes over the socket `descriptor` for an answer that begins with `head`. In its place stands one
     /// whose other end is closed, which libmicrohttpd closes as it would have closed the first; so this
@@ -32,6 +35,14 @@ package final class HTTPStream: Sendable {
         }
         self.descriptor = own
         self.head = head
+        lent = nil
+    }
+
+    /// Sends over the wire of a suspended connection; `end` is called once, when that is over.
+    init(over wire: HTTPWire, head: [UInt8], end: @escaping @Sendable () -> Void) {
+        descriptor = wire.descriptor
+        self.head = head
+        lent = (wire, end)
     }
 
     /// Bounds what the kernel holds for a client who does not read, bytes, and the milliseconds for
@@ -48,6 +59,7 @@ package final class HTTPStream: Sendable {
 
     /// Sends what there is room for; returns how much that was, nil if the client is gone.
     package func send(_ bytes: ArraySlice<UInt8>) -> Int? {
+        if let lent { return lent.wire.send(bytes) }
         var count = 0
         while count < bytes.count {
             let written = bytes.dropFirst(count).withUnsafeBytes {
@@ -62,6 +74,7 @@ package final class HTTPStream: Sendable {
     }
 
     deinit {
+        if let lent { return lent.end() }
         // What was sent and not read yet reaches the client all the same.
         shutdown(descriptor, Int32(SHUT_WR))
         close(descriptor)

@@ -17,12 +17,16 @@ final class HTTPTraffic: @unchecked Sendable {
 
     /// The deadlines of all connections.
     let deadlines: HTTPDeadlines
+    /// The part of TLS handshakes that costs; nothing runs where none is spoken.
+    let handshakes = HTTPHandshakes()
     /// Requests that are with the handler or being answered, and calls into the daemon from other
     /// threads. `stop` waits until there are none.
     let pending = Atomic<Int>(0)
     /// True if new requests are answered 503.
     let isStopping = Atomic<Bool>(false)
 
+    /// The TLS, the fields and the passwords of this server; nil for none of them.
+    let web: WebFront?
     private let limits: HTTPLimits
     private let early: Early
     private let refused: Refused
@@ -32,10 +36,11 @@ final class HTTPTraffic: @unchecked Sendable {
 
     /// Traffic within these limits.
     init(
-        limits: HTTPLimits, early: @escaping Early, refused: @escaping Refused,
+        limits: HTTPLimits, web: WebFront?, early: @escaping Early, refused: @escaping Refused,
         full: @escaping @Sendable (Int) -> Void, handler: @escaping Handler
     ) {
         self.limits = limits
+        self.web = web
         self.early = early
         self.refused = refused
         self.handler = handler
@@ -46,7 +51,18 @@ final class HTTPTraffic: @unchecked Sendable {
 
     /// The head has come: reads it, and refuses the request or lets its body come.
     func begin(_ connection: HTTPConnection, handle: OpaquePointer, head: HTTPHead) -> MHD_Result {
-        if let refusal = refusal(of: head) {
+        var head = head
+        if let fault = fault(of: head) {
+            return refuse(connection, handle: handle, head: head, with: fault)
+        }
+        switch web?.passwords.verdict(on: head.request, from: connection.network) ?? .pass(nil) {
+        case .pass(let user): head.request.knownUser = user
+        case .refuse(let refusal):
+            let refusal = counted(refusal, head.request)
+            return refuse(connection, handle: handle, head: head, with: refusal)
+        case .wait(let password): return check(password, of: head, on: connection)
+        }
+        if let refusal = early(head.request) {
             return refuse(connection, handle: handle, head: head, with: refusal)
         }
         if head.hasBody, !head.request.takesBody {
@@ -64,6 +80,41 @@ final class HTTPTraffic: @unchecked Sendable {
             }
         }
         return .YES
+    }
+
+    /// Lets a request wait at its head until its password was looked at, on a thread of its own: none of
+    /// a stranger's body is kept.
+    private func check(
+        _ password: PasswordGate.Shown, of head: HTTPHead, on connection: HTTPConnection
+    ) -> MHD_Result {
+        connection.head = head
+        connection.course = .checking
+        // In this order, against `stop`, as in `finish`.
+        pending.add(1, ordering: .sequentiallyConsistent)
+        connection.isPending = true
+        let reply = connection.replyOnceChecked(isHead: head.request.isHead)
+        if isStopping.load(ordering: .sequentiallyConsistent) {
+            reply.answer(stopping)
+        } else {
+            web?.passwords.check(password) { refusal in
+                if let refusal { reply.answer(refusal) } else { reply.goOn() }
+            }
+        }
+        return .YES
+    }
+
+    /// Goes on with a request whose password was looked at, or not in time.
+    private func goOn(_ connection: HTTPConnection, handle: OpaquePointer) -> MHD_Result {
+        connection.isPending = false
+        pending.subtract(1, ordering: .sequentiallyConsistent)
+        guard let head = connection.head, !connection.isAnsweredPast else { return .NO }
+        connection.head = nil
+        connection.course = .reading
+        if let answer = connection.takeAnswer() {
+            let answer = counted(answer, head.request)
+            return refuse(connection, handle: handle, head: head, with: answer)
+        }
+        return begin(connection, handle: handle, head: head)
     }
 
     /// A part of the body has come.
@@ -103,6 +154,7 @@ final class HTTPTraffic: @unchecked Sendable {
     /// answer or parks.
     func finish(_ connection: HTTPConnection, handle: OpaquePointer) -> MHD_Result {
         switch connection.course {
+        case .checking: return goOn(connection, handle: handle)
         case .ahead:
             // libmicrohttpd calls once more with the head alone, as it was suspended then; what comes
             // from now on is thrown away.
@@ -133,9 +185,11 @@ final class HTTPTraffic: @unchecked Sendable {
         }
         guard let answer = connection.takeAnswerOrPark() else { return .YES }
         guard answer.stream == nil else {
-            // Its socket is somebody else's already, or there was no descriptor for that.
-            if connection.begin(answer) { return .NO }
-            return queue(unavailable, on: connection, handle: handle)
+            switch connection.begin(answer) {
+            case .taken: return .NO
+            case .lent: return .YES
+            case .failed: return queue(unavailable, on: connection, handle: handle)
+            }
         }
         return queue(answer, on: connection, handle: handle)
     }
@@ -178,14 +232,15 @@ final class HTTPTraffic: @unchecked Sendable {
 
     // MARK: Refusals
 
-    private func refusal(of head: HTTPHead) -> HTTPResponse? {
+    /// Returns the answer to a head that is refused without asking anybody.
+    private func fault(of head: HTTPHead) -> HTTPResponse? {
         if head.roomBytes > limits.headBytesMax { return counted(tooLong, head.request) }
         if let fault = head.fault { return counted(fault.response, head.request) }
         if let length = head.contentLength, length > UInt64(bodyBytesMax(of: head.request)) {
             return counted(tooLarge(head.request), head.request)
         }
         if isStopping.load(ordering: .relaxed) { return counted(stopping, head.request) }
-        return early(head.request)
+        return nil
     }
 
     private func counted(_ response: HTTPResponse, _ request: HTTPRequest?) -> HTTPResponse {
@@ -231,15 +286,10 @@ final class HTTPTraffic: @unchecked Sendable {
         let isHead = connection.head?.request.isHead ?? false
         connection.head = nil
         connection.course = .lingering
-        let bytes = response.rawBytes(isHead: isHead)
-        // MSG_NOSIGNAL: the client may be gone. MSG_DONTWAIT: a refusal fits into any socket's
-        // buffer that is empty, and one that is full belongs to a client who does not read.
-        bytes.withUnsafeBytes {
-            _ = send(
-                connection.descriptor, $0.baseAddress, $0.count,
-                Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-        }
-        shutdown(connection.descriptor, Int32(SHUT_WR))
+        // A refusal fits into any socket's buffer that is empty, and one that is full belongs to a client
+        // who does not read.
+        _ = connection.wire.send(dressed(response).rawBytes(isHead: isHead)[...])
+        connection.wire.end()
         connection.enter(.lingering)
     }
 
@@ -279,6 +329,9 @@ final class HTTPTraffic: @unchecked Sendable {
 
     // MARK: Answers
 
+    /// The answer with the fields that the web configuration wants in all.
+    func dressed(_ response: HTTPResponse) -> HTTPResponse { web?.dressed(response) ?? response }
+
     /// 0.9.75 takes a bare LF for a line's end among chunks and in trailers, and shows us neither:
     /// where such a body ends is open to interpretation. So nothing behind it is taken for a request.
     /// And while somebody waits for a connection, nobody keeps theirs: those who are never idle
@@ -287,7 +340,7 @@ final class HTTPTraffic: @unchecked Sendable {
         _ response: HTTPResponse, on connection: HTTPConnection, handle: OpaquePointer
     ) -> MHD_Result {
         connection.enter(.responding)
-        var response = response
+        var response = dressed(response)
         let isLast = connection.isLast || deadlines.isAtCapacity.load(ordering: .relaxed)
         if isLast, !response.headers.contains(where: { $0.0 == "Connection" }) {
             response.headers.append(("Connection", "close"))

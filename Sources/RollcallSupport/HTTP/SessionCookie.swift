@@ -24,6 +24,9 @@ package struct SessionCookie: Sendable, Equatable {
 
     /// The cookie of who reaches us by `http://` and our own name.
     private static let plain = SessionCookie(name: plainName, path: "/", isSecure: false)
+    /// The cookie of who reaches us by `https://` and our own name.
+    private static let secure = SessionCookie(
+        name: hostPrefix + plainName, path: "/", isSecure: true)
 
     /// The cookie of who reaches us by the URL outside.
     private init(of url: ExternalURL) {
@@ -34,6 +37,7 @@ package struct SessionCookie: Sendable, Equatable {
 
     /// Returns the cookie of who sends `request`, by its origin, or else by what it shows.
     package static func of(_ request: HTTPRequest, _ rules: AccessPolicy.Rules) -> SessionCookie {
+        let plain = request.isSecure ? secure : plain
         guard let url = rules.externalURL else { return plain }
         let outside = SessionCookie(of: url)
         let shows = request.cookie.map { pairs(in: $0).contains { $0.name == outside.name } }
@@ -50,7 +54,8 @@ package struct SessionCookie: Sendable, Equatable {
         guard let cookie = request.cookie else { return [] }
         var names = names
         // Whoever may set cookies for a neighbour's name cannot set those with a prefix.
-        if let url = rules.externalURL, url.isSecure, isNamed(request, url) { names.removeFirst() }
+        let isOutside = rules.externalURL.map { $0.isSecure && isNamed(request, $0) } ?? false
+        if isOutside || request.isSecure { names.removeFirst() }
         let values = pairs(in: cookie).filter { names.contains(String($0.name)) }.map(\.value)
         return values.count > countMax ? [] : values
     }
@@ -83,9 +88,13 @@ package struct SessionCookie: Sendable, Equatable {
     }
 
     /// Returns the fields that have a browser forget each of our cookies.
-    package static func endings(_ rules: AccessPolicy.Rules) -> [(String, String)] {
+    package static func endings(
+        _ rules: AccessPolicy.Rules, isSecure: Bool = false
+    ) -> [(String, String)] {
         let outside = rules.externalURL.map { SessionCookie(of: $0) }
-        let all = [plain] + [outside].compactMap { $0 }.filter { $0 != plain }
+        let all =
+            [plain] + (isSecure ? [secure] : [])
+            + [outside].compactMap { $0 }.filter { $0 != plain && !(isSecure && $0 == secure) }
         return all.map { $0.field("; Max-Age=0") }
     }
 

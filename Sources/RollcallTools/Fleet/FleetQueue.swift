@@ -135,7 +135,7 @@ final class FleetQueue: Sendable {
         defer { shared.withLock { $0.isDone = true } }
         let caller: HTTPCaller
         do throws(HTTPCallError) {
-            caller = try HTTPCaller()
+            caller = try HTTPCaller(authorities: Authorities(extra: address.authorityPath))
         } catch {
             return shared.withLock { $0.fault = "\(error)" }
         }
@@ -154,10 +154,8 @@ final class FleetQueue: Sendable {
         call.headers = [
             ("Content-Type", post.isNDJSON ? "application/x-ndjson" : "application/json")
         ]
-        if let token = address.token {
-            let text = String(decoding: token.bytes, as: UTF8.self)
-            call.headers.append(("Authorization", "Bearer \(text)"))
-        }
+        if let field = address.authorization { call.headers.append(("Authorization", field)) }
+        call.clientCertificate = address.certificate
         var pause = pauses.first
         while !isCut.load(ordering: .relaxed), state.fault == nil {
             var wait = Milliseconds(pause)

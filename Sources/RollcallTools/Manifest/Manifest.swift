@@ -63,6 +63,8 @@ package struct ManifestSettings: Sendable {
     package var holdsSecrets = false
     /// The address at which Prometheus finds the metrics, `host:port`.
     package let scrapeAddress: String
+    /// The web configuration, if it holds at that address; nil for none.
+    let scrapeWeb: String?
     /// The address at which a proxy beside Rollcall reaches it, `host:port`.
     package let address: String
     /// The settings themselves; no secret is read from a file for them.
@@ -80,6 +82,8 @@ package struct ManifestSettings: Sendable {
         address = Self.reachable(configuration.listenAddress)
         let metrics = configuration.accessPolicy.metricsListenAddress
         scrapeAddress = Self.reachable(metrics.isEmpty ? configuration.listenAddress : metrics)
+        let web = configuration.accessPolicy.web.name
+        scrapeWeb = metrics.isEmpty && !web.isEmpty ? web : nil
     }
 
     /// Reads the file at `path`, which must hold settings that `serve` would take.

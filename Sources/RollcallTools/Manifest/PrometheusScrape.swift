@@ -30,7 +30,25 @@ enum PrometheusScrape {
                 # authorization:
                 #   type: Bearer
                 #   credentials_file: /etc/prometheus/rollcall.token
+            \(web(settings?.scrapeWeb))
 
+            """
+    }
+
+    /// The lines that go with a web configuration: its files are the server's own, so that most of it is a
+    /// comment until somebody has decided.
+    private static func web(_ name: String?) -> String {
+        let scheme = name == nil ? "    # scheme: https" : "    scheme: https"
+        let whose = name.map { "The settings name a web configuration, \($0)" }
+        return """
+                # CHANGE: \(whose ?? "with web.config_file"). With TLS in it the scheme is https, with an
+                # authority that Prometheus has a file of; with users, one of them and a password.
+            \(scheme)
+                # tls_config:
+                #   ca_file: /etc/prometheus/rollcall-ca.pem
+                # basic_auth:
+                #   username: prometheus
+                #   password_file: /etc/prometheus/rollcall.password
             """
     }
 }

@@ -11,13 +11,35 @@ package struct ServerAddress: Sendable {
     /// Without a slash at its end.
     let url: String
     let token: Secret?
+    /// The user whose password the token is; nil of a token.
+    let user: String?
+    /// A file with an authority that vouches for the server, beside the system's.
+    let authorityPath: String?
+    /// The certificate that a server may ask for.
+    let certificate: ClientCertificate?
+
+    /// The options beside URL and token; a variable says what none says.
+    package struct Options: Sendable {
+        /// `--user`, `ROLLCALL_USER`.
+        package var user: String?
+        /// `--ca-file`, `ROLLCALL_CA_FILE`.
+        package var authorityPath: String?
+        /// `--cert-file`, `ROLLCALL_CERT_FILE`.
+        package var certificatePath: String?
+        /// `--key-file`, `ROLLCALL_KEY_FILE`.
+        package var keyPath: String?
+
+        package init() {}
+    }
 
     /// The server at `url`, else at `ROLLCALL_SERVER`; the token in the file at `tokenPath`, else
     /// that of `ROLLCALL_TOKEN` or in the file that `ROLLCALL_TOKEN_FILE` names.
     /// `flag` is what a wrong `url` is blamed on.
-    /// - Throws: `QuestionError` if the URL is none, or a token cannot be read or is given twice.
+    /// - Throws: `QuestionError` if the URL is none, a token cannot be read or is given twice, or a user
+    ///   or a certificate is not whole.
     package init(
-        url: String?, flag: String = "--server", tokenPath: String?, environment: [String: String]
+        url: String?, flag: String = "--server", tokenPath: String?, options: Options = Options(),
+        environment: [String: String]
     ) throws(QuestionError) {
         func variable(_ name: String) -> String? {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
@@ -28,6 +50,16 @@ package struct ServerAddress: Sendable {
             throw .wrongOption("\(name): http://HOST:PORT or https://HOST expected")
         }
         self.url = address.text
+        user = options.user ?? variable("ROLLCALL_USER")
+        authorityPath = options.authorityPath ?? variable("ROLLCALL_CA_FILE")
+        let certificatePath = options.certificatePath ?? variable("ROLLCALL_CERT_FILE")
+        let keyPath = options.keyPath ?? variable("ROLLCALL_KEY_FILE")
+        guard (certificatePath == nil) == (keyPath == nil) else {
+            throw .wrongOption("--cert-file and --key-file go together")
+        }
+        certificate = certificatePath.flatMap { path in
+            keyPath.map { ClientCertificate(certificate: path, key: $0) }
+        }
         do throws(SecretFault) {
             if let tokenPath {
                 token = try Self.read(tokenPath, "--token-file")
@@ -49,6 +81,18 @@ package struct ServerAddress: Sendable {
         } catch {
             throw .wrongOption(error.reason)
         }
+        if user != nil, token == nil {
+            throw .wrongOption("--user: the password is missing: name its file by --token-file")
+        }
+    }
+
+    /// The field that lets in: a token as it is, or a user and the password.
+    var authorization: String? {
+        guard let token else { return nil }
+        guard let user else { return "Bearer \(String(decoding: token.bytes, as: UTF8.self))" }
+        var letters: [UInt8] = []
+        Base64.append(Array("\(user):".utf8) + token.bytes, to: &letters)
+        return "Basic \(String(decoding: letters, as: UTF8.self))"
     }
 
     private static func read(_ path: String, _ name: String) throws(SecretFault) -> Secret {

@@ -21,7 +21,7 @@ package final class ServerQuestions {
     package init(_ address: ServerAddress) throws(QuestionError) {
         self.address = address
         do throws(HTTPCallError) {
-            caller = try HTTPCaller()
+            caller = try HTTPCaller(authorities: Authorities(extra: address.authorityPath))
         } catch {
             throw .noAnswer(error)
         }
@@ -65,10 +65,8 @@ package final class ServerQuestions {
         call.answerBytesMax = Self.answerBytesMax
         call.headers = [("Accept", "application/json")]
         if body != nil { call.headers.append(("Content-Type", "application/json")) }
-        if let token = address.token {
-            let text = String(decoding: token.bytes, as: UTF8.self)
-            call.headers.append(("Authorization", "Bearer \(text)"))
-        }
+        if let field = address.authorization { call.headers.append(("Authorization", field)) }
+        call.clientCertificate = address.certificate
         do throws(HTTPCallError) {
             return try caller.answer(to: call)
         } catch {

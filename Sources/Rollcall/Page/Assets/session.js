@@ -100,7 +100,7 @@ export function who(page, isRefused) {
       : h("span", { class: "aside", title: until() }, name(known.token),
         may("act") ? null : ", reads only"),
     isIn ? h("button", { type: "button", key: "out", onclick: signOut }, "Sign out")
-      : known.proof === "bearer" ? null
+      : known.proof === "bearer" || known.proof === "user" ? null
         : h("button", { type: "button", key: "in", onclick: () => openSignIn() }, "Sign in"));
 }
 

@@ -1,0 +1,38 @@
+/// Passwords as bcrypt keeps them: `$2y$10$` with 22 letters of salt and 31 of the hash.
+package enum Bcrypt {
+    /// The costs that a hash may have: a look at one of the dearest takes some seconds, and a request
+    /// does not wait longer.
+    package static let costs = 4...15
+    private static let kinds = ["$2a$", "$2b$", "$2y$"]
+    private static let byteCount = 60
+
+    /// Returns the cost of a hash, two to the power of which rounds it takes; nil of what is none that
+    /// libxcrypt knows.
+    package static func cost(of hash: String) -> Int? {
+        let letters = Array(hash.utf8)
+        guard letters.count == byteCount, kinds.contains(where: { hash.hasPrefix($0) }),
+            letters[6] == UInt8(ascii: "$"), letters[7...].allSatisfy(isLetter),
+            letters[4...5].allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return Int(String(decoding: letters[4...5], as: UTF8.self))
+    }
+
+    /// Returns true if a password is the one of `hash`. Of nobody's it is never right, and it takes as
+    /// long to say so as of the one that is looked at instead.
+    static func isRight(_ password: [UInt8], for hash: (text: String, isSomebodys: Bool)) -> Bool {
+        let shown = password.contains(0) ? [] : password
+        guard let made = CryptLibrary.shared?.hashed(shown, as: hash.text) else { return false }
+        var difference = UInt8(made.utf8.count == hash.text.utf8.count ? 0 : 1)
+        for (a, b) in zip(made.utf8, hash.text.utf8) { difference |= a ^ b }
+        return difference == 0 && hash.isSomebodys && !password.contains(0)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "/"):
+            true
+        default: false
+        }
+    }
+}

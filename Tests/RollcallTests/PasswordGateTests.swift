@@ -1,0 +1,151 @@
+import Logging
+import RollcallCore
+import Synchronization
+import Testing
+
+@testable import RollcallSupport
+
+/// Passwords of the web configuration's users: known again, looked at one by one, and bounded. Source: V18.
+@Suite struct PasswordGateTests {
+    /// Of `secret-one`, at a cost that takes a moment.
+    private static let hash = "$2y$04$abcdefghijklmnopqrstuu7iYOvkEIdAVpQAhxqiHRxIF2GQzjIRm"
+
+    private func policy(_ users: [(name: String, hash: String)]) throws -> AccessPolicy {
+        AccessPolicy(
+            AccessPolicy.Rules(access: try Access().with(users: users)),
+            log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    private func request(_ user: String, _ password: String, path: String = "/metrics")
+        -> HTTPRequest
+    {
+        var request = HTTPRequest(method: "GET", path: path)
+        var letters: [UInt8] = []
+        Base64.append(Array("\(user):\(password)".utf8), to: &letters)
+        request.authorization = "Basic \(String(decoding: letters, as: UTF8.self))"
+        return request
+    }
+
+    /// The verdict in a word; one that has to wait is waited for, and judged again.
+    private func verdict(_ gate: PasswordGate, _ request: HTTPRequest, from network: UInt64 = 1)
+        -> String
+    {
+        switch gate.verdict(on: request, from: network) {
+        case .pass(let user): return "passes as \(user?.name ?? "nobody")"
+        case .refuse(let answer): return "\(answer.status)"
+        case .wait(let shown):
+            let answers = Mailbox<Int>()
+            gate.check(shown) { answers.put($0?.status ?? 0) }
+            let status = answers.takeAll(waiting: 30_000).first ?? -1
+            guard status == 0 else { return "waits, \(status)" }
+            guard case .pass(let user) = gate.verdict(on: request, from: network) else {
+                return "waits for ever"
+            }
+            return "waits, passes as \(user?.name ?? "nobody")"
+        }
+    }
+
+    @Test func `a password that was right once is known again until the next reload`() throws {
+        let policy = try policy([("alice", Self.hash)])
+        let gate = PasswordGate(policy)
+        defer { gate.close() }
+        #expect(verdict(gate, request("alice", "secret-one")) == "waits, passes as alice")
+        #expect(verdict(gate, request("alice", "secret-one")) == "passes as alice")
+        // What is wrong is known again too, and of another user nothing is.
+        #expect(verdict(gate, request("alice", "secret-two")) == "waits, 401")
+        #expect(verdict(gate, request("alice", "secret-two")) == "401")
+        #expect(verdict(gate, request("bob", "secret-one")) == "waits, 401")
+        gate.follow()
+        #expect(verdict(gate, request("alice", "secret-one")) == "waits, passes as alice")
+        policy.follow(AccessPolicy.Rules(access: try Access().with(users: [("bob", Self.hash)])))
+        gate.follow()
+        #expect(verdict(gate, request("alice", "secret-one")) == "waits, 401")
+        #expect(verdict(gate, request("bob", "secret-one")) == "waits, passes as bob")
+    }
+
+    @Test func `what is no password of a user's is not looked at`() throws {
+        let gate = PasswordGate(try policy([("alice", Self.hash)]))
+        defer { gate.close() }
+        var bearer = HTTPRequest(method: "GET", path: "/")
+        #expect(verdict(gate, bearer) == "passes as nobody")
+        bearer.authorization = "Bearer secret-one"
+        #expect(verdict(gate, bearer) == "passes as nobody")
+        bearer.authorization = "Basic ?"
+        #expect(verdict(gate, bearer) == "passes as nobody")
+        // An input's keys are the input's.
+        let phone = request("alice", "secret-one", path: "/v1/in/owntracks")
+        #expect(verdict(gate, phone) == "passes as nobody")
+        let none = PasswordGate(try policy([]))
+        #expect(verdict(none, request("alice", "secret-one")) == "passes as nobody")
+    }
+
+    @Test func `bytes behind the seventy-second count for nothing, and a NUL is never right`()
+        throws
+    {
+        let long = String(repeating: "x", count: 72)
+        let made = try #require(
+            CryptLibrary.shared?.hashed(Array(long.utf8), as: "$2b$04$abcdefghijklmnopqrstuu"))
+        let gate = PasswordGate(try policy([("alice", made)]))
+        defer { gate.close() }
+        #expect(verdict(gate, request("alice", long)) == "waits, passes as alice")
+        #expect(verdict(gate, request("alice", long + "y")) == "passes as alice")
+        #expect(verdict(gate, request("alice", "x\0y")) == "waits, 401")
+        #expect(verdict(gate, request("alice", "")) == "waits, 401")
+    }
+
+    @Test func `a network that guesses is looked at once a second, and no other for it`() throws {
+        let gate = PasswordGate(try policy([("alice", Self.hash)]))
+        defer { gate.close() }
+        #expect(verdict(gate, request("alice", "secret-one")) == "waits, passes as alice")
+        var statuses: Set<String> = []
+        for number in 0..<FailedAttempts.atOnceMax {
+            statuses.insert(verdict(gate, request("alice", "guess-\(number)")))
+        }
+        #expect(statuses == ["waits, 401"])
+        // A second may have gone by.
+        let more = (0..<5).map { verdict(gate, request("alice", "more-\($0)")) }
+        #expect(more.contains("429"))
+        #expect(verdict(gate, request("alice", "secret-one")) == "passes as alice")
+        #expect(verdict(gate, request("alice", "another"), from: 2) == "waits, 401")
+    }
+
+    @Test func `attempts are taken, given back and forgotten by the clock`() {
+        var attempts = FailedAttempts()
+        for _ in 0..<FailedAttempts.atOnceMax {
+            #expect(attempts.mayTry(1, at: 0))
+            attempts.take(1, at: 0)
+        }
+        #expect(!attempts.mayTry(1, at: 999))
+        #expect(attempts.mayTry(2, at: 999))
+        #expect(attempts.mayTry(1, at: 1000))
+        attempts.take(1, at: 1000)
+        #expect(!attempts.mayTry(1, at: 1999))
+        attempts.giveBack(1)
+        #expect(attempts.mayTry(1, at: 1999))
+        for network in 10..<UInt64(10 + 2 * FailedAttempts.networksMax) {
+            attempts.take(network, at: 5000)
+        }
+        #expect(attempts.count == FailedAttempts.networksMax)
+        #expect(attempts.mayTry(1, at: 100_000))
+    }
+
+    @Test func `a gate that is closed refuses, and answers who waits`() throws {
+        let gate = PasswordGate(try policy([("alice", Self.hash)]))
+        gate.close()
+        #expect(verdict(gate, request("alice", "secret-one")) == "503")
+    }
+
+    @Test(arguments: [
+        ("$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG", 10),
+        ("$2a$04$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG", 4),
+        ("$2b$31$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG", 31),
+        ("$2x$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG", nil),
+        ("$2y$1$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zGGG", nil),
+        ("$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7z:", nil),
+        ("$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7z", nil),
+        ("$1$abc$def", nil), ("", nil),
+    ])
+    func `a hash by bcrypt is told from others by its form`(hash: String, cost: Int?) {
+        #expect(Bcrypt.cost(of: hash) == cost)
+    }
+}
