@@ -137,12 +137,12 @@ import Testing
         ("nonsense: 1", "nonsense: unknown setting"),
         (
             "tls_server_confg: {}",
-            "tls_server_confg: unknown setting; did you mean tls_server_config?"
+            "tls_server_confg: unknown setting, did you mean \"tls_server_config\"?"
         ),
         ("[]", "the file: a mapping is expected"),
         (
             "tls_server_config: {\(pair), certfile: x}",
-            "tls_server_config.certfile: unknown setting; did you mean cert_file?"
+            "tls_server_config.certfile: unknown setting, did you mean \"cert_file\"?"
         ),
         (
             "tls_server_config: {min_version: TLS12}",

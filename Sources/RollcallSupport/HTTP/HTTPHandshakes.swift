@@ -64,8 +64,8 @@ final class HTTPHandshakes: @unchecked Sendable {
             shutdown(connection.descriptor, Int32(SHUT_RDWR))
             return
         }
-        // Our flight is several writes: the second would wait for the first one's acknowledgement, which
-        // clients delay by 40 ms.
+        // Of TLS 1.3 our flight is several writes: the second would wait for the acknowledgement of the
+        // first, which clients put off by 40 ms.
         var yes: Int32 = 1
         setsockopt(
             connection.descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes,
