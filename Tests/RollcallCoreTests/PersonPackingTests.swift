@@ -39,8 +39,9 @@ import Testing
         person.promise = UInt16(number(2))
         person.factor = [1, 1.5, .nan, -.infinity][Int(number(4))]
         person.installID = isSo() ? 0 : numbers.next()
-        person.lowestSequence = isSo() ? 0 : Int64(bitPattern: numbers.next())
-        person.highestSequence = isSo() ? -1 : Int64(bitPattern: numbers.next())
+        let lowest = Int64(bitPattern: numbers.next() >> 1)
+        let others = Int64([number(9), number(1 << 32 - 1)][Int(number(2))])
+        if isSo(), lowest <= .max - others { _ = person.keep(lowest...(lowest + others)) }
         person.emptyQueueSequence = isSo() ? -1 : Int64(number(9))
         (person.lastRow, person.lastDecision) = (Int64(number(1 << 40)), Int64(number(3)))
         (person.lastContact, person.lastLocation, person.darkFrom) = (
@@ -125,6 +126,62 @@ import Testing
         let without = Checkpoint.slice(old, without: [1], of: ErasedRegions(), as: Engine())
         #expect(without == packed.bytes)
         #expect(packed.bytes.count < old.count)
+    }
+
+    /// Four bytes count the sequences of a range: one more, and it stands in a ledger.
+    @Test(arguments: [(1 << 32 - 2, true), (1 << 32 - 1, false), (.max, false)])
+    func `a range of as many sequences as four bytes count is the person's, a wider one a ledger's`(
+        others: Int64, isOwn: Bool
+    ) throws {
+        var slice = Archive()
+        var first = 0
+        var numbers = ForeseenNumbers()
+        var (lowest, highest) = (Int64(0), others)
+        slice.code(&first)
+        slice.append([7])
+        numbers.begin(&slice)
+        numbers.code(&lowest, 8, as: .sequences, &slice)
+        numbers.code(&highest, 6, from: lowest, as: .sequences, &slice)
+        numbers.end(&slice)
+        var reader = try #require(PeopleReader([3] + slice.bytes, Engine.version))
+        var (person, extras) = (Responder(), PersonExtras?.none)
+        try #require(reader.next(&person, &extras) && reader.isAtEnd)
+        #expect(person.sequences == (isOwn ? 0...others : nil))
+        #expect(person.hasLedger == !isOwn)
+        #expect(extras?.ledger?.installs.first?.ranges == (isOwn ? nil : [0...others]))
+    }
+
+    @Test
+    func
+        `a sequence more than a person counts moves their range to a ledger, and none is taken twice`()
+        throws
+    {
+        var engine = Engine()
+        var at: Int64 = 1_795_230_000_000
+        func take(_ sequence: Int64) throws -> [Int] {
+            let body = Array(
+                """
+                {"responder_id":"r-1","updates":[{"sequence":\(sequence)}]}
+                """.utf8)
+            let scan = try ItemScanner.scan(body.span, kind: .batch)
+            at += 1000
+            let now = RunningTime(milliseconds: at)
+            let receipt = engine.fold(.items(scan.items, source: Array("default".utf8)), at: now)
+            engine.advance(to: now)
+            return receipt.updates.indices.map { receipt.updates[$0] }
+        }
+        #expect(try take(5) == [1, 0, 0])
+        // As if so many had come since.
+        let last: Int64 = 5 + 1 << 32 - 3
+        #expect(engine.roster[0].keep(5...last))
+        #expect(try take(last + 1) == [1, 0, 0])
+        #expect(engine.roster[0].sequences == 5...(last + 1) && !engine.roster[0].hasLedger)
+        #expect(try take(last + 2) == [1, 0, 0])
+        #expect(engine.roster[0].hasLedger)
+        #expect(engine.ledgers[0]?.installs.map(\.ranges) == [[5...(last + 2)]])
+        #expect(try take(last + 2) == [0, 1, 0])
+        #expect(try take(5) == [0, 1, 0])
+        #expect(try take(last + 3) == [1, 0, 0])
     }
 
     @Test func `of a fleet that reports a checkpoint takes less than 64 bytes a person`() throws {

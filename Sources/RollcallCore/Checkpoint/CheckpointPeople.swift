@@ -8,8 +8,12 @@ extension Responder {
         .telemetry,
     ]
 
-    /// `overflow` is what of the facts' times stands beside the person.
-    mutating func code(_ archive: inout Archive, _ overflow: inout FactTable?) {
+    /// `overflow` is what of the facts' times stands beside the person. Returns the range of sequences
+    /// that was read, if it is too wide for the person to keep.
+    @discardableResult
+    mutating func code(
+        _ archive: inout Archive, _ overflow: inout FactTable?
+    ) -> ClosedRange<Int64>? {
         archive.code(&duty)
         archive.code(&isDutyByBackend)
         archive.code(&sharing)
@@ -40,24 +44,38 @@ extension Responder {
         archive.code(&lastLocation)
         archive.code(&lastLocationAt)
         archive.code(&installID)
-        archive.code(&lowestSequence)
-        archive.code(&highestSequence)
+        var (lowest, highest) = sequenceBounds
+        archive.code(&lowest)
+        archive.code(&highest)
+        let wide = archive.isReading ? keep(lowest, highest) : nil
         archive.code(&newestCapturedAt)
         archive.code(&hasLedger)
         archive.code(&lastRow)
         archive.code(&lastDecision)
-        if archive.isReading && archive.version < 3 { return }
+        if archive.isReading && archive.version < 3 { return wide }
         archive.code(&isDark)
         archive.code(&darkFrom)
         archive.code(&emptyQueueAt)
         archive.code(&emptyQueueSequence)
-        if archive.isReading && archive.version < 4 { return }
+        if archive.isReading && archive.version < 4 { return wide }
         var lastExtreme = lastExtreme?.rawValue ?? Self.noLastExtreme
         archive.code(&lastExtreme)
         self.lastExtreme = Status(rawValue: lastExtreme)
         archive.code(&isFlapping)
-        if archive.isReading && archive.version < 5 { return }
+        if archive.isReading && archive.version < 5 { return wide }
         codeLastMarks(&archive)
+        return wide
+    }
+
+    /// The ends of the range of sequences as they are written; of none, one that ends before it begins.
+    var sequenceBounds: (lowest: Int64, highest: Int64) {
+        sequences.map { ($0.lowerBound, $0.upperBound) } ?? (0, -1)
+    }
+
+    /// Keeps the range that was read; returns it if it is too wide.
+    mutating func keep(_ lowest: Int64, _ highest: Int64) -> ClosedRange<Int64>? {
+        let range = lowest <= highest ? lowest...highest : nil
+        return keep(range) ? nil : range
     }
 
     /// One byte, which said only whether they are stale while nobody could promise, and no threshold

@@ -116,7 +116,9 @@ package struct CheckpointReader {
             var person = Responder()
             isDamaged = !archive.codeID(of: &person)
             var extras = PersonTables(engine).extras(engine.roster.count)
-            person.code(&archive, &extras.factOverflow)
+            if let wide = person.code(&archive, &extras.factOverflow) {
+                extras.takeLedger(of: &person, wide)
+            }
             isDamaged =
                 isDamaged || archive.isDamaged || !engine.restore(&person, slice.span, extras)
         }

@@ -111,6 +111,16 @@ struct PersonTables: Sendable {
     }
 }
 
+extension PersonExtras {
+    /// Puts the range of a person who cannot keep it into a ledger; of one who has a ledger, it says
+    /// nothing.
+    mutating func takeLedger(of person: inout Responder, _ range: ClosedRange<Int64>) {
+        guard !person.hasLedger else { return }
+        ledger = SequenceLedger(of: person, range)
+        person.hasLedger = true
+    }
+}
+
 /// A slice of one table's names.
 struct NamesSlice {
     private static let tag: UInt8 = 1
@@ -213,16 +223,19 @@ struct PeopleReader {
         guard archive.codeID(of: &person) else { return false }
         var overflow: FactTable?
         var hasExtras = true
+        var wide: ClosedRange<Int64>?
         if isPlain {
-            person.code(&archive, &overflow)
+            wide = person.code(&archive, &overflow)
         } else {
             hasExtras = packing.code(&person, &overflow, hasExtras: false, &archive)
+            wide = packing.wideRange
         }
-        guard hasExtras || overflow != nil else { return !archive.isDamaged }
+        guard hasExtras || overflow != nil || wide != nil else { return !archive.isDamaged }
         var beside = PersonExtras()
         hasExtras = hasExtras && beside.code(&archive)
         beside.factOverflow = overflow
-        if hasExtras || overflow != nil { extras = beside }
+        if let wide { beside.takeLedger(of: &person, wide) }
+        if hasExtras || overflow != nil || wide != nil { extras = beside }
         return !archive.isDamaged
     }
 }

@@ -9,6 +9,8 @@ struct PersonPacking: Sendable {
     private var numbers = ForeseenNumbers()
     /// The last contact of anybody, which instants are near.
     private var contact: Int64 = 0
+    /// The range of sequences of the person who was read last, if it is too wide for them to keep.
+    private(set) var wideRange: ClosedRange<Int64>?
 
     /// The places of the numbers; what differs most stands first, since bits of places behind the last
     /// that differs take none.
@@ -111,12 +113,10 @@ struct PersonPacking: Sendable {
         var install = Int64(bitPattern: person.installID)
         numbers.code(&install, Place.installID, &archive)
         person.installID = UInt64(bitPattern: install)
-        numbers.code(
-            &person.lowestSequence, Place.lowestSequence, as: .sequences, &archive)
-        let lowest = person.lowestSequence
-        numbers.code(
-            &person.highestSequence, Place.highestSequence, from: lowest, as: .sequences, &archive)
-        let highest = person.highestSequence
+        var (lowest, highest) = person.sequenceBounds
+        numbers.code(&lowest, Place.lowestSequence, as: .sequences, &archive)
+        numbers.code(&highest, Place.highestSequence, from: lowest, as: .sequences, &archive)
+        wideRange = archive.isReading ? person.keep(lowest, highest) : nil
         numbers.code(
             &person.emptyQueueSequence, Place.emptyQueueSequence, from: highest, as: .sequences,
             &archive)

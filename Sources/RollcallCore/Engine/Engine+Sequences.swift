@@ -7,8 +7,7 @@ extension Engine {
         if person.hasLedger, let ledger = ledgers[number] {
             heights.sequences = ledger.installs.map { $0.ranges.last?.upperBound ?? -1 }
         } else {
-            let isEmpty = person.highestSequence < person.lowestSequence
-            heights.sequences = [isEmpty ? -1 : person.highestSequence]
+            heights.sequences = [person.highestSequence]
         }
         return heights
     }
@@ -20,21 +19,15 @@ extension Engine {
     ) -> (outcome: UpdateOutcome, install: Int) {
         if update.isUnsequenced { return (takeByCapture(update, id, &person, number), 0) }
         if !person.hasLedger, person.installID == id || id == 0 {
-            let isEmpty = person.highestSequence < person.lowestSequence
-            if isEmpty || update.sequence == person.highestSequence &+ 1,
-                update.sequence > person.highestSequence || isEmpty
-            {
-                if isEmpty { person.lowestSequence = update.sequence }
-                if isEmpty && id != 0 { person.installID = id }
-                person.highestSequence = update.sequence
+            let received = person.sequences
+            if person.takeNext(update.sequence) {
+                if received == nil && id != 0 { person.installID = id }
                 if let captured = update.capturedAt {
                     person.newestCapturedAt = max(person.newestCapturedAt, captured)
                 }
                 return (.accepted, 0)
             }
-            let isInside =
-                update.sequence >= person.lowestSequence
-                && update.sequence <= person.highestSequence
+            let isInside = received?.contains(update.sequence) ?? false
             let mayRestart =
                 person.installID == 0 && person.newestCapturedAt > .distantPast
                 && (update.capturedAt.map { $0 > person.newestCapturedAt } ?? false)
@@ -81,17 +74,8 @@ extension Engine {
     private mutating func takeLedger(_ person: inout Responder, _ number: Int) -> SequenceLedger {
         if person.hasLedger { return ledgers.take(number) ?? SequenceLedger() }
         var ledger = SequenceLedger()
-        guard person.highestSequence >= person.lowestSequence || person.installID != 0 else {
-            return ledger
-        }
-        var install = Install(id: person.installID)
-        if person.highestSequence >= person.lowestSequence {
-            install.ranges = [person.lowestSequence...person.highestSequence]
-        }
-        if person.newestCapturedAt > .distantPast {
-            install.newestCapturedAt = person.newestCapturedAt
-        }
-        ledger.installs = [install]
+        guard person.sequences != nil || person.installID != 0 else { return ledger }
+        ledger.installs = [Install(of: person, person.sequences)]
         return ledger
     }
 
@@ -102,16 +86,30 @@ extension Engine {
         if ledger.installs.count == 1, ledger.forgotten.isEmpty,
             let install = ledger.installs.first,
             install.ranges.count <= 1, install.closedThrough < 0,
-            install.id != 0 || !install.ranges.isEmpty
+            install.id != 0 || !install.ranges.isEmpty, person.keep(install.ranges.first)
         {
             person.hasLedger = false
             person.installID = install.id
-            person.lowestSequence = install.ranges.first?.lowerBound ?? 0
-            person.highestSequence = install.ranges.first?.upperBound ?? -1
             person.newestCapturedAt = install.newestCapturedAt ?? .distantPast
         } else if !ledger.installs.isEmpty {
             person.hasLedger = true
             ledgers[number] = ledger
         }
+    }
+}
+
+extension Install {
+    /// The install of a person who has no ledger, of which `range` was received.
+    fileprivate init(of person: Responder, _ range: ClosedRange<Int64>?) {
+        self.init(id: person.installID)
+        ranges = range.map { [$0] } ?? []
+        if person.newestCapturedAt > .distantPast { newestCapturedAt = person.newestCapturedAt }
+    }
+}
+
+extension SequenceLedger {
+    /// The ledger of a person whose range is too wide for them to keep themselves.
+    init(of person: Responder, _ range: ClosedRange<Int64>) {
+        installs = [Install(of: person, range)]
     }
 }

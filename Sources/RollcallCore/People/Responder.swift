@@ -1,39 +1,43 @@
 /// The watch's knowledge of one person: numbers and places only, so that a page of them is copied
 /// as plain memory (J5). What few people have lives in the engine's side tables.
 package struct Responder: Sendable {
-    // Fields stand by their size, the largest first: a hole between two would be there a million
-    // times. What a batch looks at are eight bytes each, the other instants six.
+    // Fields stand so that there is no hole between two, which would be there a million times.
 
     // MARK: Eight bytes
 
-    package var lastContact = ObservedTime.distantPast
-    /// The newest location's instant, by the phone's clock.
-    package var lastLocation = ObservedTime.distantPast
-    /// Since when dark time is not booked, or from when on they will be dark.
-    var darkFrom = ObservedTime.distantFuture
-    package var degradedDeadline = ObservedTime.distantFuture
-    package var offlineDeadline = ObservedTime.distantFuture
     /// The factor that multiplies the thresholds: as of the last contact, 1 before any (L4, F19).
     package var factor = 1.0
-    /// The install, and the one range received from it; empty while `lowest` is above `highest`.
+    /// The install of which one range was received.
     package var installID: UInt64 = 0
-    package var lowestSequence: Int64 = 0
-    package var highestSequence: Int64 = -1
+    /// The range's end; −1 for none.
+    package private(set) var highestSequence: Int64 = -1
     /// The sequence of the batch that told an empty queue last (F25).
     var emptyQueueSequence: Int64 = -1
 
     // MARK: Four bytes
 
+    /// Sequences in the range; 0 for none.
+    private var sequenceCount: UInt32 = 0
     /// The place of the id in the roster's bytes; an erased person has none.
     package var idOffset: UInt32 = 0
     package var region: UInt32 = 0
     package var circles: UInt32 = 0
+    package var telemetry = Telemetry()
+    /// Ten-thousandths of a full battery; −1 not told.
+    package var battery: Int16 = -1
     /// The times at which each fact was last told, and by which batch (F15); see
     /// `Engine.factOverflows`.
     var factTimes = FactTimes()
 
     // MARK: Six bytes
 
+    @CompactInstant package var lastContact = ObservedTime.distantPast
+    /// The newest location's instant, by the phone's clock.
+    @CompactInstant package var lastLocation = ObservedTime.distantPast
+    /// Since when dark time is not booked, or from when on they will be dark.
+    @CompactInstant var darkFrom = ObservedTime.distantFuture
+    @CompactInstant package var degradedDeadline = ObservedTime.distantFuture
+    @CompactInstant package var offlineDeadline = ObservedTime.distantFuture
     /// Wall time since which the status holds, for display.
     @CompactInstant package var since = Timestamp.distantPast
     /// Wall time of the last contact, for display and `reachable`.
@@ -59,22 +63,16 @@ package struct Responder: Sendable {
 
     // MARK: Two bytes and less
 
-    /// Ten-thousandths of a full battery; −1 not told.
-    package var battery: Int16 = -1
     package var osVersion: UInt16 = 0
     package var appVersion: UInt16 = 0
     /// Names of the same table as the versions.
     package var manufacturer: UInt16 = 0
     package var model: UInt16 = 0
-    private var marks = Marks()
-    package var telemetry = Telemetry()
-    package var idCount: UInt8 = 0
     /// Seconds that the phone promised until its next contact, as told; 0 for none (P5).
     package var promise: UInt16 = 0
-    package var duty: DutyState = .none
-    package var platform: Platform = .unknown
-    package var status: Status = .unknown
-    private var moreMarks = MoreMarks()
+    private var marks = Marks()
+    package var idCount: UInt8 = 0
+    private var words = PersonWords()
 
     package init() {}
 
@@ -87,18 +85,33 @@ package struct Responder: Sendable {
         set { marks[.nudgedSilently] = newValue == 1 }
     }
 
+    package var duty: DutyState {
+        get { words.duty }
+        set { words.duty = newValue }
+    }
+
+    package var platform: Platform {
+        get { words.platform }
+        set { words.platform = newValue }
+    }
+
+    package var status: Status {
+        get { words.status }
+        set { words.status = newValue }
+    }
+
     /// Says whether the person shares at the moment.
     package var sharing: Sharing {
-        get { moreMarks[.paused] ? .paused : .active }
-        set { moreMarks[.paused] = newValue == .paused }
+        get { marks[.paused] ? .paused : .active }
+        set { marks[.paused] = newValue == .paused }
     }
 
     /// ONLINE or OFFLINE, whichever they were last since they are expected (A3).
     var lastExtreme: Status? {
-        get { moreMarks[.wasOnline] ? .online : moreMarks[.wasOffline] ? .offline : nil }
+        get { marks[.wasOnline] ? .online : marks[.wasOffline] ? .offline : nil }
         set {
-            moreMarks[.wasOnline] = newValue == .online
-            moreMarks[.wasOffline] = newValue == .offline
+            marks[.wasOnline] = newValue == .online
+            marks[.wasOffline] = newValue == .offline
         }
     }
 
@@ -154,23 +167,11 @@ extension Responder {
         static let ledger = Marks(rawValue: 1 << 10)
         static let behind = Marks(rawValue: 1 << 11)
         static let nudgedSilently = Marks(rawValue: 1 << 12)
+        static let paused = Marks(rawValue: 1 << 13)
+        static let wasOnline = Marks(rawValue: 1 << 14)
+        static let wasOffline = Marks(rawValue: 1 << 15)
 
         subscript(mark: Marks) -> Bool {
-            get { contains(mark) }
-            set { if newValue { insert(mark) } else { remove(mark) } }
-        }
-    }
-
-    /// Further ones, in the byte that was left.
-    private struct MoreMarks: OptionSet, Sendable {
-        var rawValue: UInt8 = 0
-
-        static let paused = MoreMarks(rawValue: 1)
-        static let wasOnline = MoreMarks(rawValue: 1 << 1)
-        static let wasOffline = MoreMarks(rawValue: 1 << 2)
-        static let missed = MoreMarks(rawValue: 1 << 3)
-
-        subscript(mark: MoreMarks) -> Bool {
             get { contains(mark) }
             set { if newValue { insert(mark) } else { remove(mark) } }
         }
@@ -211,8 +212,8 @@ extension Responder {
 
     /// True while ResponderOffline counts them (R1).
     var isMissed: Bool {
-        get { moreMarks[.missed] }
-        set { moreMarks[.missed] = newValue }
+        get { words.isMissed }
+        set { words.isMissed = newValue }
     }
 
     /// True once the location was found too old, until it is young again (N1).
@@ -243,5 +244,68 @@ extension Responder {
     package var hasLedger: Bool {
         get { marks[.ledger] }
         set { marks[.ledger] = newValue }
+    }
+}
+
+// MARK: - The range of sequences
+
+extension Responder {
+    /// The one range received from the install; nil for none.
+    package var sequences: ClosedRange<Int64>? {
+        sequenceCount == 0 ? nil : (highestSequence - Int64(sequenceCount) + 1)...highestSequence
+    }
+
+    /// Keeps a range, or that there is none; false, and nothing has changed, if it holds more sequences
+    /// than four bytes count. That one is the ledger's.
+    mutating func keep(_ range: ClosedRange<Int64>?) -> Bool {
+        guard let range else {
+            (highestSequence, sequenceCount) = (-1, 0)
+            return true
+        }
+        let others = UInt64(bitPattern: range.upperBound &- range.lowerBound)
+        guard others < UInt64(UInt32.max) else { return false }
+        (highestSequence, sequenceCount) = (range.upperBound, UInt32(others) + 1)
+        return true
+    }
+
+    /// Takes the sequence behind the range, or the first one; false, and nothing has changed, for any
+    /// other, and for one more than four bytes count.
+    @inline(__always)
+    mutating func takeNext(_ sequence: Int64) -> Bool {
+        if sequenceCount > 0 {
+            guard sequence == highestSequence &+ 1, sequence > highestSequence,
+                sequenceCount < .max
+            else { return false }
+        }
+        highestSequence = sequence
+        sequenceCount += 1
+        return true
+    }
+}
+
+/// Words about a person, some bits each, and one mark.
+private struct PersonWords: Sendable {
+    private var bits =
+        DutyState.none.rawValue | Platform.unknown.rawValue << 2
+        | Status.unknown.rawValue << 4
+
+    var duty: DutyState {
+        get { DutyState(rawValue: bits & 3) ?? .none }
+        set { bits = bits & ~3 | newValue.rawValue }
+    }
+
+    var platform: Platform {
+        get { Platform(rawValue: bits >> 2 & 3) ?? .unknown }
+        set { bits = bits & ~(3 << 2) | newValue.rawValue << 2 }
+    }
+
+    var status: Status {
+        get { Status(rawValue: bits >> 4 & 3) ?? .unknown }
+        set { bits = bits & ~(3 << 4) | newValue.rawValue << 4 }
+    }
+
+    var isMissed: Bool {
+        get { bits & 1 << 6 != 0 }
+        set { bits = bits & ~(1 << 6) | (newValue ? 1 << 6 : 0) }
     }
 }

@@ -3,7 +3,7 @@
 /// Numbers are given in the order of enrolment and never reused. People stand in pages, so that a
 /// checkpoint can hold on to the pages of one instant while the watch goes on (J5).
 package struct Roster: Sendable {
-    /// People a page: 14 KB, which is what somebody's first change costs while a checkpoint holds on
+    /// People a page: 13 KB, which is what somebody's first change costs while a checkpoint holds on
     /// to it.
     static let pageSize = 64
 
@@ -18,7 +18,7 @@ package struct Roster: Sendable {
 
     /// The person of a number below `count`.
     package subscript(number: Int) -> Responder {
-        // In place: a person has 216 bytes, and most accesses mean eight of them.
+        // In place: a person has 200 bytes, and most accesses mean eight of them.
         _read { yield pages[number / Self.pageSize][number % Self.pageSize] }
         _modify { yield &pages[number / Self.pageSize][number % Self.pageSize] }
     }

@@ -1,5 +1,5 @@
-/// A number of 48 bits that leaves no hole between its neighbours: a million people have a dozen
-/// of them each.
+/// A number of 48 bits that leaves no hole between its neighbours: a million people have some
+/// twenty of them each.
 struct SixBytes: Equatable, Sendable {
     /// The largest number.
     static let max: UInt64 = 1 << 48 - 1
@@ -23,8 +23,8 @@ struct SixBytes: Equatable, Sendable {
 ///
 /// Exact are `distantPast`, `distantFuture` and everything from 557 years before a clock's zero to
 /// 331 years after the last instant that anybody can tell (`RFC3339.millisecondsMax`): room enough
-/// for a wall that steps and for observed time, which runs behind. What lies outside counts as the
-/// nearest inside.
+/// for a wall that steps and for observed time, which runs behind by all blind spells together. What
+/// lies outside, as in a replay that is blind for centuries, counts as the nearest inside.
 @propertyWrapper
 package struct CompactInstant<Time: Instant>: Sendable {
     /// The span that is added to an instant to make it a natural number.

@@ -187,20 +187,51 @@ package struct TelemetryField: Sendable {
 package struct Telemetry: Hashable, Sendable {
     /// Updates waiting in the phone's queue; `queueDepthUnknown` when not told.
     package var queueDepth: UInt32 = queueDepthUnknown
+    /// The closed sets, two or three bits each, and the mark of a number that none of them has.
+    private var words: UInt16 = 0
+
     /// 1 granted, 2 denied, 3 other.
-    package var permissionStatus: UInt8 = 0
+    package var permissionStatus: UInt8 {
+        get { word(at: 0, width: 2) }
+        set { set(newValue, at: 0, width: 2) }
+    }
     /// 1 true, 2 false.
-    package var locationServices: UInt8 = 0
+    package var locationServices: UInt8 {
+        get { word(at: 2, width: 2) }
+        set { set(newValue, at: 2, width: 2) }
+    }
     /// 1 normal, 2 low_power, 3 other.
-    package var powerMode: UInt8 = 0
+    package var powerMode: UInt8 {
+        get { word(at: 4, width: 2) }
+        set { set(newValue, at: 4, width: 2) }
+    }
     /// 1 foreground, 2 background, 3 other, 4 suspended, 5 terminated.
-    package var appState: UInt8 = 0
+    package var appState: UInt8 {
+        get { word(at: 6, width: 3) }
+        set { set(newValue, at: 6, width: 3) }
+    }
     /// 1 wifi, 2 cellular, 3 none, 4 other.
-    package var networkType: UInt8 = 0
+    package var networkType: UInt8 {
+        get { word(at: 9, width: 3) }
+        set { set(newValue, at: 9, width: 3) }
+    }
     /// The value of `queueDepth` when not told.
     package static let queueDepthUnknown = UInt32.max
 
+    /// Set by a number for which a field has no bits: those bytes no scanner wrote.
+    private static let damage: UInt16 = 1 << 15
+
     package init() {}
+
+    private func word(at place: UInt16, width: UInt16) -> UInt8 {
+        UInt8(truncatingIfNeeded: words >> place & (1 << width - 1))
+    }
+
+    private mutating func set(_ word: UInt8, at place: UInt16, width: UInt16) {
+        let mask: UInt16 = 1 << width - 1
+        words = words & ~(mask << place) | (UInt16(word) & mask) << place
+        if UInt16(word) > mask { words |= Self.damage }
+    }
 
     /// Every field of a closed set, in the order of the memo.
     package static let fields: [TelemetryField] = [
@@ -226,9 +257,7 @@ package struct Telemetry: Hashable, Sendable {
 
     /// True if all of `fields` are the same.
     func countsAs(_ other: Telemetry) -> Bool {
-        permissionStatus == other.permissionStatus && locationServices == other.locationServices
-            && powerMode == other.powerMode && appState == other.appState
-            && networkType == other.networkType
+        words == other.words
     }
 
     /// Takes over what `other` tells, field by field.
@@ -243,8 +272,7 @@ package struct Telemetry: Hashable, Sendable {
 
     /// False for bytes that no scanner wrote.
     var isLegal: Bool {
-        permissionStatus < 4 && locationServices < 3 && powerMode < 4 && appState < 6
-            && networkType < 5
+        words & Self.damage == 0 && locationServices < 3 && appState < 6 && networkType < 5
     }
 
     /// True when the phone saves power.
