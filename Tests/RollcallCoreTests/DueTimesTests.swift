@@ -29,4 +29,15 @@ import Testing
                 naive.keys.allSatisfy { deadlines.isObserved($0) && deadlines[$0] == naive[$0] })
         }
     }
+
+    @Test func `an instant behind all that six bytes hold is never reached`() {
+        var deadlines = DueTimes()
+        let last: Int64 = (1 << 48) - 2 - (1 << 44)
+        _ = deadlines.set(0, ObservedTime(milliseconds: last))
+        _ = deadlines.set(300, ObservedTime(milliseconds: last + 1))
+        #expect(deadlines[0] == ObservedTime(milliseconds: last))
+        #expect(deadlines[300] == .distantFuture)
+        #expect(deadlines.take(until: ObservedTime(milliseconds: last)) == [0])
+        #expect(deadlines.first() == nil)
+    }
 }

@@ -6,7 +6,8 @@
 struct DueTimes: Sendable {
     private static let pageSize = 256
 
-    private var pages: [ContiguousArray<ObservedTime>] = []
+    /// An instant takes six bytes; what lies behind all that these hold is never reached.
+    private var pages: [ContiguousArray<CompactInstant<ObservedTime>>] = []
     /// The instants at which each page is looked at next.
     private var alarms: [ObservedTime] = []
     private var queue = DeadlineQueue<ObservedTime>()
@@ -16,18 +17,25 @@ struct DueTimes: Sendable {
     /// The instant at which a person falls due; the distant future for somebody who never does.
     subscript(number: Int) -> ObservedTime {
         let page = number / Self.pageSize
-        return page < pages.count ? pages[page][number % Self.pageSize] : .distantFuture
+        return page < pages.count ? self[page, number % Self.pageSize] : .distantFuture
+    }
+
+    private subscript(page: Int, place: Int) -> ObservedTime {
+        get { pages[page][place].wrappedValue }
+        set { pages[page][place].wrappedValue = newValue }
     }
 
     /// A person falls due at `due`; true if nobody of their page was known to as early.
     mutating func set(_ number: Int, _ due: ObservedTime) -> Bool {
         let (page, place) = (number / Self.pageSize, number % Self.pageSize)
         while pages.count <= page {
-            pages.append(ContiguousArray(repeating: .distantFuture, count: Self.pageSize))
+            let never = CompactInstant(wrappedValue: ObservedTime.distantFuture)
+            pages.append(ContiguousArray(repeating: never, count: Self.pageSize))
             alarms.append(.distantFuture)
         }
-        if page == exact, pages[page][place] == alarms[page] { exact = -1 }
-        pages[page][place] = due
+        if page == exact, self[page, place] == alarms[page] { exact = -1 }
+        let due = CompactInstant.holds(due) ? due : .distantFuture
+        self[page, place] = due
         guard due < alarms[page] else { return false }
         alarms[page] = due
         queue.push(.init(at: due, number: UInt32(page)))
@@ -45,7 +53,8 @@ struct DueTimes: Sendable {
             let earliest = page == exact ? first.at : earliest(of: page)
             if earliest == first.at {
                 exact = page
-                guard let place = pages[page].firstIndex(of: earliest) else { return nil }
+                let found = pages[page].firstIndex { $0.wrappedValue == earliest }
+                guard let place = found else { return nil }
                 return (earliest, page * Self.pageSize + place)
             }
             alarms[page] = earliest
@@ -89,10 +98,10 @@ struct DueTimes: Sendable {
     ) -> ObservedTime {
         var earliest = ObservedTime.distantFuture
         for place in pages[page].indices {
-            let due = pages[page][place]
+            let due = self[page, place]
             if due <= now {
                 numbers.append(page * Self.pageSize + place)
-                pages[page][place] = .distantFuture
+                self[page, place] = .distantFuture
             } else if due < earliest {
                 earliest = due
             }
@@ -102,7 +111,7 @@ struct DueTimes: Sendable {
 
     private func earliest(of page: Int) -> ObservedTime {
         var earliest = ObservedTime.distantFuture
-        for due in pages[page] where due < earliest { earliest = due }
+        for place in pages[page].indices { earliest = min(earliest, self[page, place]) }
         return earliest
     }
 

@@ -48,6 +48,9 @@ package struct CompactInstant<Time: Instant>: Sendable {
         set { bytes = SixBytes(truncating: Self.code(newValue)) }
     }
 
+    /// True if an instant is kept exactly, or as the distant past.
+    static func holds(_ time: Time) -> Bool { time.milliseconds < Int64(future) - bias }
+
     private static func code(_ time: Time) -> UInt64 {
         let biased = time.milliseconds &+ bias
         if biased > Int64(past), biased < Int64(future) { return UInt64(biased) }
