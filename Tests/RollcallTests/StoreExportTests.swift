@@ -98,7 +98,7 @@ import Testing
         #expect(
             tree.names == [
                 "same", "difference", "decisions", "since", "until", "turns", "other_rules",
-                "people_erased", "erased_differences",
+                "people_erased", "erased_differences", "erased_difference",
             ])
         #expect(tree["same"]?.isTrue == true && tree["difference"] == nil)
         let kinds = ["transitions", "gaps", "alerts", "nudges", "blinds", "skews"]
@@ -206,19 +206,66 @@ import Testing
         #expect(check.difference == nil)
     }
 
-    @Test func `a difference where people were erased comes with that word`() throws {
+    @Test func `what is decided otherwise without somebody erased is no difference, and counted`()
+        throws
+    {
         let (directory, _) = try told { try $0.erase("r-5", isRemoved: true) }
         // r-5 was one of those who fell silent together.
         let (report, isSame) = try VerifyFile(path: directory.store).run()
-        #expect(!isSame)
-        #expect(report.contains("people were erased meanwhile"))
+        #expect(isSame, "\(report)")
+        #expect(report.contains("people were erased: without them "), "\(report)")
         // What follows is compared all the same.
         #expect(report.contains("the same besides: "), "\(report)")
         let turns = try lines(directory.store).count { has($0, #""decided""#) }
         let json = try VerifyFile(path: directory.store, isJSON: true).run().report
         let tree = try JSONTree(reading: Array(json.utf8))
         #expect(tree["turns"]?.whole == Int64(turns))
-        #expect(tree["same"] == .boolean(false))
+        #expect(tree["same"] == .boolean(true))
         #expect(try #require(tree["erased_differences"]?.whole) > 0)
+    }
+
+    /// Nothing but the state says that there was somebody: they reported before it, and not behind it.
+    @Test func `somebody erased who was in the state with which it begins explains as much`() throws
+    {
+        let directory = TemporaryDirectory()
+        let story = try ExportStory(path: directory.store)
+        let people = (0..<14).map { #"{"responder_id":"r-\#($0)","region":"north"}"# }
+        try story.commit([try story.batch("[\(people.joined(separator: ","))]")])
+        try story.checkpoint()
+        let cut = story.wall
+        for _ in 0..<20 { try story.commit([], after: 20) }
+        try story.erase("r-5", isRemoved: true)
+        try story.close()
+        let (report, isSame) = try VerifyFile(path: directory.store, since: cut).run()
+        #expect(isSame, "\(report)")
+        #expect(report.contains("the same besides: "), "\(report)")
+    }
+
+    /// As if it had been decided otherwise: what was stored says another thing.
+    @Test(arguments: [
+        (#""kind":"status""#, #""to":"OFFLINE""#, #""to":"DEGRADED""#, false),
+        (#""suspected":"app_terminated""#, "app_terminated", "app_suspended", false),
+        (#""group":"#, #""members":"#, #""members":1"#, true),
+    ])
+    func `behind an erasure a difference that depends on nobody else is one`(
+        kind: String, word: String, other: String, isExplained: Bool
+    ) throws {
+        let (directory, _) = try told { story in
+            try story.erase("r-5", isRemoved: true)
+            try story.commit([
+                try story.batch(
+                    #"{"responder_id":"late","region":"far","telemetry":{"app_state":"foreground"}}"#
+                )
+            ])
+            for _ in 0..<30 { try story.commit([], after: 20) }
+        }
+        var lines = try lines(directory.store)
+        let place = try #require(lines.lastIndex { has($0, kind) && has($0, word) })
+        var text = String(decoding: lines[place], as: UTF8.self)
+        text.replaceSubrange(try #require(text.ranges(of: word).last), with: other)
+        lines[place] = Array(text.utf8)
+        let check = try check(lines)
+        #expect(check.hasErased)
+        #expect((check.difference == nil) == isExplained)
     }
 }

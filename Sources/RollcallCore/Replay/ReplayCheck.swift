@@ -1,8 +1,10 @@
 /// Replays an export and compares what is decided with what had been decided when it was lived.
 ///
 /// Both are sequences of lines; they are compared in order, each as soon as both are known. The
-/// first difference ends it, unless people were erased before it: what they had a part in is decided
-/// otherwise without them. Then it is counted, and what follows is compared. Source: V7.
+/// first difference ends it, unless people were erased: gaps, alerts and nudges of others are decided
+/// otherwise without them. Then it is counted, and what follows is compared. When somebody is ONLINE or
+/// OFFLINE, and when the watch is blind, depends on nobody else, so a difference in these is one in any
+/// case. Source: V7.
 package struct ReplayCheck {
     /// The kind of a decision.
     package enum Kind: Int, CaseIterable, Sendable {
@@ -46,10 +48,12 @@ package struct ReplayCheck {
     package private(set) var same = [Int](repeating: 0, count: Kind.allCases.count)
     /// The first that nothing explains; it ends the check.
     package private(set) var difference: Difference?
-    /// The first behind an erasure, and the number of lines that differ there.
+    /// The first that an erasure explains, and the number of lines that differ so.
     package private(set) var erasedDifference: Difference?
     package private(set) var erasedDifferences = 0
     private var isEnded = false
+    /// True if somebody who is erased was known where it begins.
+    private var beginsErased = false
     package private(set) var otherRules: OtherRules?
     /// True once a line was met that only an export has.
     package private(set) var isExport = false
@@ -66,7 +70,7 @@ package struct ReplayCheck {
 
     /// True if people were erased in the meantime: what they had a part in may be decided
     /// otherwise without them.
-    package var hasErased: Bool { reader.hasErased }
+    package var hasErased: Bool { reader.hasErased || beginsErased }
 
     /// Folds one line (without its line feed) and compares what can be compared.
     /// - Throws: `ReplayError` if the line is not JSON, is none of a replay, or may not stand here.
@@ -75,6 +79,10 @@ package struct ReplayCheck {
         if case .state = step { isExport = true }
         if let line = reader.turn { take(line) }
         take { run, decided in run.take(step, decided) }
+        if case .state = step {
+            let roster = run.engine.roster
+            beginsErased = (0..<roster.count).contains { roster[$0].idCount == 0 }
+        }
         let now = run.engine.clock.wallNow
         span = (span?.first ?? now, now)
     }
@@ -103,7 +111,9 @@ package struct ReplayCheck {
             isExport = true
             turns += 1
             turn = line.number
-            for bytes in decided { stored.append(LineQueue.Line(bytes: bytes, turn: turn)) }
+            for bytes in decided {
+                stored.append(LineQueue.Line(bytes: bytes, turn: turn, kind: Kind(line: bytes)))
+            }
         }
         if otherRules == nil, line.engineVersion != Engine.version, line.engineVersion > 0 {
             otherRules = OtherRules(turn: line.number, engineVersion: line.engineVersion)
@@ -162,17 +172,21 @@ package struct ReplayCheck {
         return (1, 1)
     }
 
-    /// Counts so many lines as different, because of an erasure before.
+    /// Counts so many lines as different, because of an erasure; the first that none explains is a
+    /// difference.
     private mutating func skip(_ olds: Int, _ news: Int) {
-        guard olds > 0 || news > 0 else { return }
-        let old = olds > 0 ? stored.first : nil
-        let new = news > 0 ? replayed.first : nil
-        erasedDifference =
-            erasedDifference
-            ?? Difference(turn: old?.turn ?? turn, stored: old?.bytes, replayed: new?.bytes)
-        erasedDifferences += max(olds, news)
-        for _ in 0..<olds { _ = stored.popFirst() }
-        for _ in 0..<news { _ = replayed.popFirst() }
+        for place in 0..<max(olds, news) {
+            let old = place < olds ? stored.popFirst() : nil
+            let new = place < news ? replayed.popFirst() : nil
+            let found = Difference(
+                turn: old?.turn ?? turn, stored: old?.bytes, replayed: new?.bytes)
+            guard [old, new].allSatisfy({ $0?.mayDependOnOthers ?? true }) else {
+                difference = found
+                return
+            }
+            erasedDifference = erasedDifference ?? found
+            erasedDifferences += 1
+        }
     }
 }
 
@@ -187,6 +201,27 @@ extension ReplayCheck.Kind {
         case .blind: self = .blind
         case .skew: self = .skew
         case .notice, .mute, .wake, .update, .person, .action, .delivery, .push: return nil
+        }
+    }
+
+    /// The kind of a line; nil if it has none of these.
+    fileprivate init?(line: [UInt8]) {
+        // Behind the time, which is always as long: `{"at":"2026-11-21T03:00:05.120Z","kind":"`.
+        let word = line.dropFirst(41).prefix { $0 != UInt8(ascii: "\"") }
+        let named = Self.allCases.first { "\($0.lineWord)".utf8.elementsEqual(word) }
+        guard let named else { return nil }
+        self = named
+    }
+
+    /// The kind as a line says it.
+    private var lineWord: StaticString {
+        switch self {
+        case .transition: "status"
+        case .gap: "gap"
+        case .alert: "alert"
+        case .nudge: "nudge"
+        case .blind: "blind"
+        case .skew: "skew"
         }
     }
 
@@ -209,6 +244,20 @@ private struct LineQueue {
         var bytes: [UInt8]
         var turn: Int64
         var kind: ReplayCheck.Kind?
+
+        /// True if it may say something else where somebody is missing whom it is not about: of a gap
+        /// those who fell silent together.
+        var mayDependOnOthers: Bool {
+            switch kind {
+            case .gap: has("\"group\"") || has("mass_gap") || has("\"by_rule\"")
+            case .alert, .nudge: true
+            case .transition, .blind, .skew, nil: false
+            }
+        }
+
+        private func has(_ word: StaticString) -> Bool {
+            bytes.firstRange(of: Array("\(word)".utf8)) != nil
+        }
     }
 
     private var lines: [Line] = []

@@ -50,20 +50,19 @@ package struct VerifyFile {
         return (isJSON ? Self.tree(check).printed : Self.report(check), Self.isSame(check))
     }
 
-    private static func isSame(_ check: ReplayCheck) -> Bool {
-        check.difference == nil && check.erasedDifference == nil
-    }
+    private static func isSame(_ check: ReplayCheck) -> Bool { check.difference == nil }
 
     // MARK: - Words
 
     private static func report(_ check: ReplayCheck) -> String {
-        var text = (check.erasedDifference ?? check.difference).map { Self.text($0) } ?? ""
+        var text = (check.difference ?? check.erasedDifference).map { Self.text($0) } ?? ""
         let counts = ReplayCheck.Kind.allCases.map { kind in
             "\(check.same[kind.rawValue]) \(kind.word)"
         }
         let all =
-            isSame(check)
-            ? "all the same" : check.difference == nil ? "the same besides" : "the same before"
+            check.difference != nil
+            ? "the same before"
+            : check.erasedDifference != nil ? "the same besides" : "all the same"
         text += "\(all): \(counts.joined(separator: ", "))\n"
         if let span = check.span {
             text +=
@@ -78,10 +77,14 @@ package struct VerifyFile {
         if check.erasedDifferences > 0 {
             let count = check.erasedDifferences
             text +=
-                "people were erased meanwhile: that may be why \(count) "
-                + (count == 1 ? "line differs\n" : "lines differ, of which this is the first\n")
+                "people were erased: without them \(count) "
+                + (count == 1 ? "line" : "lines")
+                + " of gaps of many, alerts and nudges of others "
+                + (check.difference != nil
+                    ? "differ too\n"
+                    : count == 1 ? "differs, this one\n" : "differ, first this one\n")
         } else if check.hasErased {
-            text += "people were erased meanwhile: what differs may come from that\n"
+            text += "people were erased: without them others may be decided otherwise\n"
         }
         return text
     }
@@ -90,6 +93,14 @@ package struct VerifyFile {
         func text(_ bytes: [UInt8]?) -> JSONTree {
             bytes.map { .text(String(decoding: $0, as: UTF8.self)) } ?? nil
         }
+        func tree(_ difference: ReplayCheck.Difference?) -> JSONTree {
+            difference.map { difference in
+                [
+                    "turn": .integer(difference.turn), "stored": text(difference.stored),
+                    "replayed": text(difference.replayed),
+                ]
+            } ?? nil
+        }
         let counts = ReplayCheck.Kind.allCases.map { kind in
             JSONTree.Member(
                 name: "\(kind.word)".replacing(" lines", with: "s"),
@@ -97,12 +108,7 @@ package struct VerifyFile {
         }
         return [
             "same": .boolean(isSame(check)),
-            "difference": (check.erasedDifference ?? check.difference).map { difference in
-                [
-                    "turn": .integer(difference.turn), "stored": text(difference.stored),
-                    "replayed": text(difference.replayed),
-                ]
-            } ?? nil,
+            "difference": tree(check.difference),
             "decisions": .object(counts),
             "since": check.span.map { .text(RFC3339.string($0.first)) } ?? nil,
             "until": check.span.map { .text(RFC3339.string($0.last)) } ?? nil,
@@ -115,6 +121,7 @@ package struct VerifyFile {
             } ?? nil,
             "people_erased": .boolean(check.hasErased),
             "erased_differences": .integer(Int64(check.erasedDifferences)),
+            "erased_difference": tree(check.erasedDifference),
         ]
     }
 
