@@ -28,6 +28,8 @@ LEFT_OUT = {
     "responders_by_status": "the same people by region are rollcall_responders",
     "rollcall_state_lost_timestamp_seconds":
         "RollcallStateLost fires by it, and alerts are annotations of every dashboard",
+    "rollcall_store_segments_mended":
+        "a start that mends says so in the log, segment by segment; nothing is to be done",
     "rollcall_responders_missed":
         "those OFFLINE are rollcall_responders; ResponderOffline fires by it, and nobody has it on",
     "rollcall_alert_receivers": "RollcallPagesTwice fires by it, and `rollcall check` tells who is told of what",

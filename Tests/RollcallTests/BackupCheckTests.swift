@@ -104,6 +104,8 @@ import Testing
             directory.store,
             """
             DELETE FROM checkpoints; DELETE FROM turns WHERE number = 1;
+            DELETE FROM blocks WHERE id < (SELECT block FROM segments WHERE first_turn > 1
+                ORDER BY first_turn LIMIT 1);
             DELETE FROM segments WHERE first_turn = 1
             """)
         let base = finding(directory)

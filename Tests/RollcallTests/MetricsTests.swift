@@ -512,6 +512,10 @@ private let expectedPage = #"""
     # HELP rollcall_state_lost_timestamp_seconds When the store was begun anew or found too old, \#
     or 0.
     … 0
+    # TYPE rollcall_store_segments_mended gauge
+    # HELP rollcall_store_segments_mended Segments of packed history whose rows the last start \#
+    found damaged and made anew.
+    … 0
     # TYPE rollcall_refold_differences counter
     # HELP rollcall_refold_differences Decisions that came out otherwise when folded again.
     …_total 0

@@ -8,7 +8,7 @@ import Testing
     private static let page = "Sources/RollcallCore/RollcallCore.docc/Faults.md"
     /// How many faults of each kind reliability's list has.
     private static let kinds = [
-        ("P", 10), ("D", 14), ("N", 15), ("T", 10), ("I", 26), ("O", 18),
+        ("P", 10), ("D", 15), ("N", 15), ("T", 10), ("I", 26), ("O", 18),
     ]
 
     /// Every test of the tree, as `file: name`.

@@ -20,6 +20,8 @@ package struct StoreStats: Equatable, Sendable {
     package var checkpointAge: Milliseconds?
     /// Decisions that came out otherwise when they were folded again at a start (J3).
     package var refoldDifferences = 0
+    /// Segments of packed history whose rows this start found damaged, and made anew (J12).
+    package var segmentsMended = 0
     /// True while a turn's commit has failed: the engine shown is the last committed one, and the
     /// watch is blind although that engine does not know (J6).
     package var isFailing = false
@@ -74,6 +76,10 @@ package struct StoreStats: Equatable, Sendable {
             "rollcall_state_lost_timestamp_seconds", .gauge,
             "When the store was begun anew or found too old, or 0.")
         page.sample(loss.map { Quantity($0.at) } ?? 0)
+        page.family(
+            "rollcall_store_segments_mended", .gauge,
+            "Segments of packed history whose rows the last start found damaged and made anew.")
+        page.sample(Quantity(segmentsMended))
         page.family(
             "rollcall_refold_differences", .counter,
             "Decisions that came out otherwise when folded again.")

@@ -55,6 +55,24 @@ extension StateWriter {
         log.error(words, metadata: metadata)
     }
 
+    /// Says which segments' rows the opening of the store has made anew (J12).
+    func logSegmentDamage() {
+        guard let damage = store.journal.segmentDamage else { return }
+        stats.segmentsMended = damage.segments.count
+        for segment in damage.segments {
+            log.error(
+                "the row of a packed segment was damaged: it was made anew from its blocks",
+                metadata: [
+                    "first_turn": "\(segment.firstTurn)", "last_turn": "\(segment.lastTurn)",
+                    "blocks_lost": "\(segment.blocksLost)",
+                ])
+        }
+        guard damage.segments.isEmpty else { return }
+        log.error(
+            "the index of packed segments was damaged: it was made anew",
+            metadata: ["evidence": "\(damage.evidence)"])
+    }
+
     /// Lets a turn keep what changed of it.
     func takeLoss(_ pending: inout PendingTurn) {
         guard isLossChanged else { return }

@@ -182,6 +182,7 @@ package final class StateWriter: @unchecked Sendable {
                 "refolding differs from the store",
                 metadata: ["differences": "\(recovered.differences)"])
         }
+        logSegmentDamage()
         log.info(
             "store opened",
             metadata: [

@@ -46,6 +46,7 @@ package final class ExportReader {
             for table in RowChecksum.Table.small {
                 try RowChecksum.check(table, opened.connection)
             }
+            try SegmentTable.check(opened.connection)
             statements = try ExportStatements(opened.connection)
             segments = try SegmentReader(opened.connection)
             lastErasure = try statements.lastErasure.one()

@@ -23,6 +23,8 @@ package final class Journal {
 
     /// True if opening it made the tables: no history, and nothing to be older than.
     package let isNew: Bool
+    /// The damage among the rows of segments that opening it has mended; nil if there was none.
+    package let segmentDamage: SegmentDamage?
     /// The last id given to a row, 0 for none; the next is greater.
     package private(set) var lastRow: Int64
     /// The last id given to a decision, 0 for none; the next is greater.
@@ -83,7 +85,7 @@ package final class Journal {
         }
         isNew = found == .empty
         let isHeadOurs = isNew || StoreWitness.isHeadOurs(connection)
-        try JournalSchema.checkPages(
+        segmentDamage = try SegmentMending.check(
             connection, isSuspect: !isHeadOurs || StoreQuarantine.isSuspect(path))
         if !isHeadOurs { try JournalSchema.renewHead(connection) }
         try JournalSchema.checkWriterSettings(connection)

@@ -176,6 +176,12 @@ extension Segment {
 }
 
 extension SQL {
+    /// The first row that stands in the table.
+    static let firstTableRow: SQL = """
+        SELECT iif(kind = 127 AND previous BETWEEN 1 AND id, previous, id) AS id FROM journal
+        ORDER BY id LIMIT 1
+        """
+
     /// The first row that a store keeps, packed or not.
     package static let firstRow: SQL = """
         SELECT min(id) FROM (

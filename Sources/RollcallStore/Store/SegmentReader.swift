@@ -90,7 +90,7 @@ package final class SegmentReader {
 
     /// Returns the bytes of a block; nil if retention took it meanwhile.
     /// - Throws: `StoreError.damaged` if it is not as it was written, another if it cannot be read.
-    private func bytes(ofBlock id: Int64) throws(StoreError) -> [UInt8]? {
+    func bytes(ofBlock id: Int64) throws(StoreError) -> [UInt8]? {
         try block.first([.id: id]) { row throws(StoreError) in
             let found = BlockRow(row)
             guard row.checksum == found.checksum else {

@@ -46,11 +46,12 @@ package enum StoreColumn: UInt8, CaseIterable {
 
 extension RowChecksum.Table {
     /// The tables that a start decides by and that are small: looked at whole.
-    static let small: [Self] = [.meta, .checkpoints, .erasures, .segments]
+    static let small: [Self] = [.meta, .checkpoints, .erasures]
     /// All of which SQL reckons the checksums.
     package static let partly: [Self] =
         small + [
-            .outbox, .attempts, .pushes, .gaps, .dark, .samples, .regionSamples, .sampledRegions,
+            .segments, .outbox, .attempts, .pushes, .gaps, .dark, .samples, .regionSamples,
+            .sampledRegions,
         ]
 
     /// The name in SQL.
