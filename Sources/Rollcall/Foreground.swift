@@ -14,8 +14,9 @@ package enum Foreground {
         format: LogFormat
     ) -> Never {
         StandardStreams.hold()
+        let tail = LogTail()
         let log = Logger(label: "rollcall") { label in
-            LogLines(component: label, level: level, format: format)
+            LogLines(component: label, level: level, format: format, tail: tail)
         }
         for warning in configuration.warnings { log.warning("\(warning)") }
         signal(SIGPIPE, SIG_IGN)
@@ -38,7 +39,8 @@ package enum Foreground {
         let server: Server
         do throws(ServerError) {
             server = try Server(
-                configuration, source: source, log: log, onTurn: { notifier.turned() },
+                configuration, source: source, log: log, tail: tail,
+                onTurn: { notifier.turned() },
                 onReload: { $0 ? notifier.reloading() : notifier.ready("Settings read") },
                 onCopy: { beginAgain() })
         } catch {

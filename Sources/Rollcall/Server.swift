@@ -29,13 +29,13 @@ package final class Server: Sendable {
 
     /// Opens the store, comes back to the last committed turn and listens.
     ///
-    /// `source` is where a reload reads the settings; `onTurn` is called whenever the state
+    /// `source` is where a reload reads the settings; `tail` has the last lines of `log`; `onTurn` is called whenever the state
     /// writer's loop has gone round, `onReload` before and after each reading of the settings; `onCopy`
     /// when the process has to begin again, with the store of another member.
     /// Throws `ServerError`, with what to do, if it cannot listen or the store cannot be opened.
     package init(
         _ configuration: Configuration, source: SettingsSource = .defaults, log: Logger,
-        onTurn: @escaping @Sendable () -> Void = {},
+        tail: LogTail = LogTail(), onTurn: @escaping @Sendable () -> Void = {},
         onReload: @escaping @Sendable (_ begins: Bool) -> Void = { _ in },
         onCopy: @escaping @Sendable () -> Void = {}
     ) throws(ServerError) {
@@ -111,7 +111,7 @@ package final class Server: Sendable {
             admission: admission,
             reloader: reloader,
             streamsMax: streamsMax,
-            erasedIDs: erasedIDs,
+            erasedIDs: erasedIDs, tail: tail,
             listener: { watch.stats })
         self.router = router
         var limits = HTTPLimits()

@@ -17,7 +17,7 @@ struct RollcallCommand: ParsableCommand {
             WatchCommand.self, PeopleCommand.self, GapsCommand.self, ExplainCommand.self,
             EventsCommand.self,
             NudgesCommand.self, SilenceCommand.self, AskCommand.self, TakeCommand.self,
-            DrillCommand.self, ClusterCommand.self, MapCommand.self,
+            DrillCommand.self, ClusterCommand.self, MapCommand.self, ReportCommand.self,
         ],
         defaultSubcommand: NowCommand.self
     )

@@ -632,7 +632,7 @@ inputs:
         shell = server.get("/").text
         asset = "/" + shell.split('src="')[1].split('"')[0]
         for target in (
-                "/v1/status", SESSION, "/metrics", "/-/healthy", "/-/ready", "/-/leader", "/openapi.json", "/",
+                "/v1/status", SESSION, "/metrics", "/-/healthy", "/-/ready", "/-/leader", "/-/report", "/openapi.json", "/",
                 "/silent", "/at",
                 "/alerts", "/nudges", "/feeds", "/people", "/people/p1", asset,
                 asset.replace("main.js", "page.css")):

@@ -339,6 +339,15 @@ extension Route {
             answers: [200: "Reload", 422: "BadSettings"]
         ) { $0.reloadSettings($1.request, $1.answer) },
         Route(
+            .get, .report, "getReport", .status, .admin, .operation,
+            "What `rollcall report` cannot know from outside",
+            """
+            This process, the settings as it has them, without names, addresses and secrets, and the \
+            last lines of its log as they were written. Never waits for the keeper or the store.
+            """,
+            answers: [200: "Report"]
+        ) { $0.showReport($1.answer) },
+        Route(
             .get, .openAPI, "getOpenAPI", .openAPI, .read, .operation, "This document",
             answers: [200: "Document"]
         ) { $1.answer(.json(OpenAPI.bytes), InputStats()) },

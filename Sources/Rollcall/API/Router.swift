@@ -21,6 +21,7 @@ package final class Router: Sendable {
     let copies: StoreCopy
     let events: EventReaders
     let erasedIDs: ErasedIDs
+    let tail: LogTail
     let leaders = LeaderCaller()
 
     /// The inputs and their counts.
@@ -29,13 +30,13 @@ package final class Router: Sendable {
     /// A router to `writer` and `reloader` that counts in `edge`, reads bodies within `limits`,
     /// lets in whom `accessPolicy` let in and lets wait what `admission` has room for.
     /// `historyLimits` bound what a question of history costs, `streamsMax` how many streams of events
-    /// there are; `listener` tells what the listener
-    /// in front of it counted.
+    /// there are; `tail` has the last lines of the
+    /// log, `listener` tells what the listener in front of it counted.
     package init(
         writer: StateWriter, edge: EdgeStats, limits: BodyLimits, accessPolicy: AccessPolicy,
         admission: Admission,
         reloader: Reloader, historyLimits: HistoryLimits = HistoryLimits(), streamsMax: Int = 1000,
-        erasedIDs: ErasedIDs = ErasedIDs(),
+        erasedIDs: ErasedIDs = ErasedIDs(), tail: LogTail = LogTail(),
         listener: @escaping @Sendable () -> HTTPStats = { HTTPStats() }
     ) {
         self.writer = writer
@@ -53,6 +54,7 @@ package final class Router: Sendable {
         scans = PeopleScans(writer: writer)
         copies = StoreCopy(storePath: writer.storePath)
         self.erasedIDs = erasedIDs
+        self.tail = tail
         events = EventReaders(
             writer: writer, accessPolicy: accessPolicy, edge: edge,
             streamsMax: streamsMax, erasedIDs: erasedIDs)

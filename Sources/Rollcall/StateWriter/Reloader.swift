@@ -21,7 +21,7 @@ package enum ReloadOutcome: Sendable {
 /// V8; F19 for what a `policy` event does.
 ///
 /// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the
-/// mailbox and the atomics are what other threads see.
+/// mailbox, the mutex and the atomics are what other threads see.
 package final class Reloader: @unchecked Sendable {
     /// Reloads that may wait at once; further ones are refused. One reading answers all that wait.
     package static let waitingMax = 64
@@ -48,7 +48,8 @@ package final class Reloader: @unchecked Sendable {
     private let isClosed = Atomic(false)
 
     private let started: Configuration
-    private var running: Configuration
+    private var running: Configuration { didSet { inForce.withLock { $0 = running } } }
+    private let inForce: Mutex<Configuration>
     /// False after a commit that failed: the state writer may have the policy or not.
     private var isCertain = true
 
@@ -66,6 +67,7 @@ package final class Reloader: @unchecked Sendable {
     ) {
         self.started = started
         running = started
+        inForce = Mutex(started)
         read = { () throws(InputFileError) in
             let new = try source.read(isAgain: true)
             // A new address waits for a restart, but tokens do not: who listens beyond loopback
@@ -93,6 +95,12 @@ package final class Reloader: @unchecked Sendable {
     package func start() -> Bool { DetachedThread.start(stackBytes: 8 << 20) { [self] in run() } }
 
     // MARK: - From other threads
+
+    /// The settings that are in force: those that need a restart are those of the start.
+    package var settings: [ReportedSetting] {
+        let now = inForce.withLock { $0 }
+        return Setting.all.map { ReportedSetting($0, $0.effect == .start ? started : now) }
+    }
 
     /// Asks for a reload, which `action` says who wants; `reply` is called once, with what came of
     /// the next reading.

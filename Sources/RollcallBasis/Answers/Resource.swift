@@ -43,6 +43,7 @@ package enum Resource: String, CaseIterable, Sendable {
     case ready = "/-/ready"
     case leader = "/-/leader"
     case reload = "/-/reload"
+    case report = "/-/report"
     case openAPI = "/openapi.json"
     case page = "/"
     case gapsPage = "/silent"

@@ -88,6 +88,9 @@ package struct Setting: Sendable {
     /// The value as it stands in a file; never a secret.
     package func value(_ configuration: Configuration) -> String { shown(configuration).yaml }
 
+    /// The value as it is written; never a secret.
+    func shownValue(_ configuration: Configuration) -> SettingValue { shown(configuration) }
+
     /// The value as it stands in a `policy` line; nil if it does not.
     package func replayed(_ configuration: Configuration) -> SettingValue? {
         replay == .unknown ? nil : named(configuration)

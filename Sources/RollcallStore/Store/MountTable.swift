@@ -28,6 +28,21 @@ package enum MountTable {
     /// The network file system of a device number in the lines of proc(5), "mountinfo"; nil for all
     /// others.
     static func network(device: dev_t, in table: String) -> String? {
+        let type = entry(of: device, in: table)?.type
+        return type.flatMap { networks.contains($0) ? $0 : nil }
+    }
+
+    /// The type and the options of the file system that the file at `path` is on; nil if the system does
+    /// not tell.
+    package static func fileSystem(of path: String) -> (type: String, options: [String])? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return entry(of: status.st_dev, in: String(decoding: table, as: UTF8.self))
+    }
+
+    private static func entry(
+        of device: dev_t, in table: String
+    ) -> (type: String, options: [String])? {
         // "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue": the
         // third is the device, and behind a lone hyphen, after any number of fields, the type.
         // How both parts stand in a number is said in the system's <bits/sysmacros.h>.
@@ -36,11 +51,14 @@ package enum MountTable {
         let number = "\(major):\(minor)"
         for line in table.split(separator: "\n") {
             let fields = line.split(separator: " ")
-            guard fields.count > 2, fields[2] == number, let hyphen = fields.firstIndex(of: "-"),
+            guard fields.count > 5, fields[2] == number, let hyphen = fields.firstIndex(of: "-"),
                 hyphen + 1 < fields.count
             else { continue }
-            let type = String(fields[hyphen + 1])
-            return networks.contains(type) ? type : nil
+            let options = [fields[5]] + fields[(hyphen + 1)...].dropFirst(2)
+            return (
+                String(fields[hyphen + 1]),
+                options.flatMap { $0.split(separator: ",").map(String.init) }
+            )
         }
         return nil
     }

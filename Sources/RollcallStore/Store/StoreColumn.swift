@@ -46,7 +46,7 @@ package enum StoreColumn: UInt8, CaseIterable {
 
 extension RowChecksum.Table {
     /// The tables that a start decides by and that are small: looked at whole.
-    static let small: [Self] = [.meta, .checkpoints, .erasures]
+    package static let small: [Self] = [.meta, .checkpoints, .erasures]
     /// All of which SQL reckons the checksums.
     package static let partly: [Self] =
         small + [

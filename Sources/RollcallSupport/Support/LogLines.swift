@@ -17,18 +17,26 @@ package struct LogLines: LogHandler {
     private let component: String
     private let format: LogFormat
     private let stream: LogStream
+    private let tail: LogTail?
 
-    /// Lines of `component` from `level` on.
-    package init(component: String, level: Logger.Level, format: LogFormat) {
-        self.init(component: component, level: level, format: format, to: .standardError)
+    /// Lines of `component` from `level` on; `tail` keeps the last of them.
+    package init(
+        component: String, level: Logger.Level, format: LogFormat, tail: LogTail? = nil
+    ) {
+        self.init(
+            component: component, level: level, format: format, to: .standardError, tail: tail)
     }
 
     /// Lines that go to a stream of one's own.
-    init(component: String, level: Logger.Level, format: LogFormat, to stream: LogStream) {
+    init(
+        component: String, level: Logger.Level, format: LogFormat, to stream: LogStream,
+        tail: LogTail? = nil
+    ) {
         self.component = component
         self.logLevel = level
         self.format = format
         self.stream = stream
+        self.tail = tail
     }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -39,8 +47,10 @@ package struct LogLines: LogHandler {
     /// Writes one line, in one call, in the format asked for.
     package func log(event: LogEvent) {
         let merged = metadata.merging(event.metadata ?? [:]) { $1 }
-        stream.write(line(event.level, event.message.description, merged)) { linesLost in
-            line(
+        let line = line(event.level, event.message.description, merged)
+        tail?.append(line)
+        stream.write(line) { linesLost in
+            self.line(
                 .warning, "nobody read the log: lines are lost", ["lines": "\(linesLost)"])
         }
     }

@@ -71,7 +71,7 @@ enum ManFacts {
         Fact(name: "ROLLCALL_TOKEN", words: "The token itself.", option: "token-file"),
         Fact(
             name: "ROLLCALL_STORAGE_PATH", words: "The store, without `--storage.path`.",
-            commands: ["serve", "export", "backup"]),
+            commands: ["serve", "export", "backup", "report"]),
         Fact(
             name: "ROLLCALL_...",
             words: "Each setting has its variable: `web.listen_address` is "
@@ -102,7 +102,7 @@ enum ManFacts {
     static let files = [
         Fact(
             name: "./rollcall.db", words: "The store, if nothing names another.",
-            commands: ["serve", "export", "backup"]),
+            commands: ["serve", "export", "backup", "report"]),
         Fact(
             name: "./rollcall.db.epoch",
             words:
