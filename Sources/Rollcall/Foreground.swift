@@ -40,7 +40,7 @@ package enum Foreground {
         do throws(ServerError) {
             server = try Server(
                 configuration, source: source, log: log, tail: tail,
-                onTurn: { notifier.turned() },
+                onTurn: { notifier.turned() }, onWait: { notifier.waits($0) },
                 onReload: { $0 ? notifier.reloading() : notifier.ready("Settings read") },
                 onCopy: { beginAgain() })
         } catch {

@@ -36,6 +36,7 @@ package final class Server: Sendable {
     package init(
         _ configuration: Configuration, source: SettingsSource = .defaults, log: Logger,
         tail: LogTail = LogTail(), onTurn: @escaping @Sendable () -> Void = {},
+        onWait: @escaping @Sendable (String) -> Void = { _ in },
         onReload: @escaping @Sendable (_ begins: Bool) -> Void = { _ in },
         onCopy: @escaping @Sendable () -> Void = {}
     ) throws(ServerError) {
@@ -66,6 +67,7 @@ package final class Server: Sendable {
                 storeBytesMax: Int64(configuration.storageBytesMax),
                 log: log, edge: edge, endpoints: endpoints, workload: workload,
                 member: member,
+                upgrade: UpgradeLog.watch(configuration, log, onWait: onWait),
                 refusals: { watch.stats.writesRefused + admission.refused }, onTurn: onTurn,
                 onFatal: { _ in Foreground.end(Self.failedDisk) })
         } catch {

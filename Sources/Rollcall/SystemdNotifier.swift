@@ -14,6 +14,8 @@ package final class SystemdNotifier: Sendable {
     /// Bytes of a status at most: the manager drops a datagram above its own 4096.
     package static let statusBytesMax = 1024
     /// Between tries to send what the manager did not take.
+    /// Microseconds for which the manager is to wait longer for the start, from each word on.
+    private static let startExtendedBy = 120_000_000
     private static let retryEvery: Int64 = 1000
     /// Under load there are a thousand turns a second.
     private static let beatEveryMin: Int64 = 100
@@ -77,6 +79,11 @@ package final class SystemdNotifier: Sendable {
         clock_gettime(CLOCK_MONOTONIC, &time)
         let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
         notify("RELOADING=1\nMONOTONIC_USEC=\(microseconds)", "Reading settings")
+    }
+
+    /// Says that the start takes longer, and for what: the manager waits as long again.
+    package func waits(_ status: String) {
+        notify("EXTEND_TIMEOUT_USEC=\(Self.startExtendedBy)", status)
     }
 
     /// Says that the drain has begun.

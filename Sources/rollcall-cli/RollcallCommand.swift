@@ -18,6 +18,7 @@ struct RollcallCommand: ParsableCommand {
             EventsCommand.self,
             NudgesCommand.self, SilenceCommand.self, AskCommand.self, TakeCommand.self,
             DrillCommand.self, ClusterCommand.self, MapCommand.self, ReportCommand.self,
+            UpgradeCommand.self, DowngradeCommand.self,
         ],
         defaultSubcommand: NowCommand.self
     )

@@ -124,3 +124,15 @@ ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset
         (ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64");
     return real(descriptor, bytes, count, offset);
 }
+
+ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset)
+{
+    char word[16], more[64];
+    if (fault(word, more) && strcmp(word, "full") == 0 && is_at(descriptor, more)) {
+        errno = ENOSPC;
+        return -1;
+    }
+    ssize_t (*real)(int, const void *, size_t, off_t) =
+        (ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+    return real(descriptor, bytes, count, offset);
+}

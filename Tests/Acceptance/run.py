@@ -27,7 +27,7 @@ SUITES = (
     "test_privacy", "test_gaps", "test_regions", "test_status", "test_lists", "test_watch", "test_manifest", "test_manual",
     "test_manifest_members", "test_manifest_standalone", "test_metrics_formats",
     "test_alert_rules", "test_rules_from_settings", "test_http", "test_inputs", "test_phones", "test_standing", "test_people", "test_responders", "test_limits", "test_doors", "test_dashboards",
-    "test_tune", "test_mqtt", "test_readme", "test_history_size", "test_forge", "test_image", "test_web_config", "test_report",
+    "test_tune", "test_mqtt", "test_readme", "test_history_size", "test_forge", "test_image", "test_web_config", "test_report", "test_upgrade",
 )
 COUNTS = re.compile(rb"(\d+) s, (\d+) skipped\n(\d+) passed, (\d+) failed\n\Z")
 

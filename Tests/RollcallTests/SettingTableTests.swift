@@ -18,6 +18,7 @@ import Testing
         strange.storagePath = "/var/lib/roll call/#1: \"x\".db"
         strange.policy.retention = .seconds(90_000)
         strange.storageBytesMax = (64 << 20) + 1
+        strange.keepsUpgradeCopy = false
         strange.policy.onDuty = Policy.Profile(expected: 1, degradedAfter: 61, offlineAfter: 600)
         strange.policy.onMission = Policy.Profile(expected: 2, degradedAfter: 3, offlineAfter: 4)
         strange.policy.onDuty.background = Policy.Background(
@@ -244,8 +245,8 @@ import Testing
                     + "6 h, if somebody else of their circles, or without circles of their region, "
                     + "is active. Dry run: nothing is sent.",
                 "A reload changes all but web.listen_address, web.metrics_listen_address, "
-                    + "storage.path, storage.size, limits.body, limits.connections, limits.streams, "
-                    + "all of cluster: these need a restart.",
+                    + "storage.path, storage.size, storage.upgrade_copy, limits.body, "
+                    + "limits.connections, limits.streams, all of cluster: these need a restart.",
             ])
     }
 
@@ -305,6 +306,7 @@ import Testing
             ("web: {listen_address: \"0.0.0.0:80\"}", "web.listen_address", "speaks no TLS"),
             ("storage: {path: /tmp/r.db}", "storage.path", "emptied"),
             ("storage: {retention: 6d}", "storage.retention", "6 d is less than a week"),
+            ("storage: {upgrade_copy: false}", "storage.upgrade_copy", "no way back but a backup"),
             (
                 "inputs: [{name: o, preset: owntracks}]", "liveness.on_duty.offline_after",
                 "is less than most apps leave between two reports, and o takes what they send"

@@ -22,6 +22,8 @@ extension StateWriter {
     private static let witnessEvery: Int64 = 500
     /// Between looks at the store's size, which is read from its file's head.
     private static let sizeEvery: Int64 = 5000
+    /// Between looks for copies that an upgrade kept.
+    private static let copiesEvery: Int64 = 3_600_000
 
     /// Writes a turn and whatever of a checkpoint is due; false if it had to be kept.
     func commit(
@@ -144,6 +146,7 @@ extension StateWriter {
             if sizedElapsed.map({ clock.elapsed - $0 >= Self.sizeEvery }) ?? true {
                 stats.usedBytes = try store.journal.usedBytes()
                 sizedElapsed = clock.elapsed
+                tendCopies(clock)
             }
             if let damage = chores.packing.takeDamage() {
                 log.error("history cannot be packed", metadata: ["reason": "\(damage)"])
@@ -167,7 +170,7 @@ extension StateWriter {
             writeLog(result)
             if result.isBusy {
                 log.debug("the log's checkpoint is held up by a reader")
-            } else if mode == .truncate, chores.erasures.wantsLogCut {
+            } else if mode == .truncate, chores.erasures.wantsLogCut, forgetCopies() {
                 chores.erasures.logWasCut(at: ClockReading.now().wall)
             }
         } catch {
@@ -175,6 +178,39 @@ extension StateWriter {
                 return log.warning("the log's checkpoint failed", metadata: ["error": "\(error)"])
             }
             end(error)
+        }
+    }
+
+    /// Deletes copies that an upgrade kept, and stores that gave way to one: nobody is erased there (J15).
+    /// False if the disk refuses, which is said and tried again.
+    private func forgetCopies() -> Bool {
+        dropCopies("copies of the store from before an upgrade are deleted: people are erased")
+    }
+
+    /// Deletes such copies once they are old, and such stores once their history would be.
+    private func tendCopies(_ clock: ClockReading) {
+        if let last = chores.copiesLookedAt, clock.elapsed - last < Self.copiesEvery { return }
+        chores.copiesLookedAt = clock.elapsed
+        _ = dropCopies(
+            "copies of the store from before an upgrade are deleted: they are old",
+            before: clock.wall - StoreUpgrade.keptFor,
+            newerBefore: clock.wall - engine.policy.retention)
+    }
+
+    private func dropCopies(
+        _ words: Logger.Message, before time: Timestamp = .distantFuture,
+        newerBefore newer: Timestamp = .distantFuture
+    ) -> Bool {
+        do throws(StoreError) {
+            let deleted = try StoreUpgrade.deleteCopies(
+                of: storePath, before: time, newerBefore: newer)
+            if !deleted.isEmpty {
+                log.info(words, metadata: ["files": "\(deleted.joined(separator: " "))"])
+            }
+            return true
+        } catch {
+            log.error("copies of the store cannot be deleted", metadata: ["error": "\(error)"])
+            return false
         }
     }
 

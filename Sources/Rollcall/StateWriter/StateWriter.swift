@@ -138,13 +138,15 @@ package final class StateWriter: @unchecked Sendable {
     /// `endpoints` is how receivers are reached; `refusals` counts the writes that the edge
     /// answered 503 by itself; `onTurn` is called when the loop has gone round, each second at
     /// least, also while the store fails; `onFatal` must end the process: a failed fsync is not
-    /// retried (J6). `member` makes it one of several machines. `aroundCommit` is for tests. Throws `StoreError` if the store cannot be
-    /// opened, read or restored.
+    /// retried (J6). `member` makes it one of several machines; `upgrade` hears what becomes of a store of an
+    /// older version. `aroundCommit` is for tests. Throws `StoreError` if the store cannot be opened, read
+    /// or restored.
     package init(
         path: String, policy: Policy, storeBytesMax: Int64 = 4 << 30, log: Logger,
         edge: EdgeStats, endpoints: DeliveryEndpoints = DeliveryEndpoints(),
         workload: Workload = Workload(),
-        member: MemberSeat.Parts? = nil, aroundCommit: StateStore.AroundCommit? = nil,
+        member: MemberSeat.Parts? = nil, upgrade: StoreUpgrade.Watch = StoreUpgrade.Watch(),
+        aroundCommit: StateStore.AroundCommit? = nil,
         refusals: @escaping @Sendable () -> Int, onTurn: @escaping @Sendable () -> Void = {},
         onFatal: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
@@ -157,7 +159,7 @@ package final class StateWriter: @unchecked Sendable {
         loopHealth = LoopHealth(onTurn)
         self.onFatal = onFatal
         board = member.map { MemberBoard(member: $0.settings.name, silence: $0.settings.silence) }
-        var opening = try StoreOpening(path: path, aroundCommit: aroundCommit)
+        var opening = try StoreOpening(path: path, upgrade: upgrade, aroundCommit: aroundCommit)
         store = opening.store
         loss = opening.loss
         engine = opening.recovered.takeEngine()

@@ -37,6 +37,8 @@ struct StoreChores {
     var packing: PackingWriter
     /// True once the journal's beginning was cut; whoever shows it takes it back.
     var hasCut = false
+    /// The instant at which copies that an upgrade kept were looked for; nil before.
+    var copiesLookedAt: Int64?
     /// True while an erasure is not over in all of a watch: none is forgotten (S13).
     var keepsErasures = false
     /// The chores in order: the one that wrote a piece longest ago comes first.

@@ -21,11 +21,12 @@ struct StoreOpening {
     /// The loss by it; nil without one.
     private(set) var loss: StateLoss?
 
-    /// Opens or makes the store at `path`.
+    /// Opens or makes the store at `path`; `upgrade` hears what becomes of one of an older version.
     /// - Throws: `StoreError` if it cannot be opened and may not be put aside, or a second attempt
     ///   fails.
     init(
-        path given: String, aroundCommit: StateStore.AroundCommit? = nil
+        path given: String, upgrade: StoreUpgrade.Watch = StoreUpgrade.Watch(),
+        aroundCommit: StateStore.AroundCommit? = nil
     ) throws(StoreError) {
         let path = try StoreFile.resolve(given)
         // Before anything is looked at, and held over the moving.
@@ -37,7 +38,8 @@ struct StoreOpening {
             loss = try Self.quarantine(path, epoch, .gone, "its log stood there alone")
         }
         do throws(StoreError) {
-            (store, recovered, messages, pushes) = try Self.open(path, lock, aroundCommit)
+            (store, recovered, messages, pushes) = try Self.open(
+                path, lock, upgrade, aroundCommit)
         } catch {
             let evidence = error
             guard loss == nil, let cause = StoreQuarantine.cause(evidence),
@@ -45,7 +47,8 @@ struct StoreOpening {
             else { throw evidence }
             loss = try Self.quarantine(path, epoch, cause, evidence.finding)
             StoreQuarantine.trust(path)
-            (store, recovered, messages, pushes) = try Self.open(path, lock, aroundCommit)
+            (store, recovered, messages, pushes) = try Self.open(
+                path, lock, upgrade, aroundCommit)
         }
         StoreQuarantine.trust(path)
         if loss == nil, recovered.lastTurn == nil, epoch.isThere {
@@ -57,11 +60,13 @@ struct StoreOpening {
     }
 
     private static func open(
-        _ path: String, _ lock: StoreLock, _ aroundCommit: StateStore.AroundCommit?
+        _ path: String, _ lock: StoreLock, _ upgrade: StoreUpgrade.Watch,
+        _ aroundCommit: StateStore.AroundCommit?
     ) throws(StoreError) -> (
         StateStore, StateStore.Recovered, [OutboxMessage], [PushMessage]
     ) {
-        let store = try StateStore(path: path, vfs: nil, lock: lock, aroundCommit: aroundCommit)
+        let store = try StateStore(
+            path: path, vfs: nil, lock: lock, upgrade: upgrade, aroundCommit: aroundCommit)
         let recovered = try store.recover()
         return (store, recovered, try store.journal.messages(), try store.journal.pushes())
     }

@@ -10,6 +10,8 @@ package struct Configuration: Equatable, Sendable {
     package var storagePath = "./rollcall.db"
     /// Bytes of the store at most: older history goes sooner (J7).
     package var storageBytesMax = 4 << 30
+    /// True if a copy of the store is kept before it is brought up to a newer version (J15).
+    package var keepsUpgradeCopy = true
     /// The settings that decide; they are journaled as `policy` events.
     package var policy = Self.standardPolicy
     /// The ways to those who are told of alerts; who they are, `policy` says.

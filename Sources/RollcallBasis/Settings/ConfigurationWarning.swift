@@ -129,6 +129,12 @@ extension Configuration {
                     reason: "\(Self.text(policy.retention)) is less than a week: two Mondays "
                         + "cannot be compared"))
         }
+        if !keepsUpgradeCopy {
+            found.append(
+                ConfigurationWarning(
+                    key: "storage.upgrade_copy",
+                    reason: "after an upgrade there is no way back but a backup"))
+        }
         return found
     }
 

@@ -55,6 +55,9 @@ extension Setting {
         Setting(
             "storage.size", .size(in: (64 << 20)...(16 << 40)), \.storageBytesMax,
             "older history goes sooner, 64MiB to 16TiB", .start),
+        Setting(
+            "storage.upgrade_copy", .flag, \.keepsUpgradeCopy,
+            "false: an upgrade keeps no copy to go back by", .start),
     ]
 
     private static let liveness =

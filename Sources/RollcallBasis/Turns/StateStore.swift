@@ -41,13 +41,14 @@ package struct StateStore {
     }
 
     /// Opens or makes it under a lock that is held already, or through SQLite's system layer named
-    /// `vfs`: tests give one of their own.
+    /// `vfs`: tests give one of their own. `upgrade` hears what becomes of an older version.
     /// - Throws: `StoreError` if `Journal` cannot open it, or its number cannot be written.
     package init(
-        path: String, vfs: String?, lock: StoreLock? = nil, aroundCommit: AroundCommit? = nil
+        path: String, vfs: String?, lock: StoreLock? = nil,
+        upgrade: StoreUpgrade.Watch = StoreUpgrade.Watch(), aroundCommit: AroundCommit? = nil
     ) throws(StoreError) {
         self.aroundCommit = aroundCommit
-        journal = try Journal(path: path, vfs: vfs, lock: lock)
+        journal = try Journal(path: path, vfs: vfs, lock: lock, upgrade: upgrade)
         if let known = try journal.storeNumber() {
             number = known
             return

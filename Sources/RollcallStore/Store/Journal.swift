@@ -62,8 +62,12 @@ package final class Journal {
     }
 
     /// Opens it through SQLite's system layer named `vfs`: tests give one that fails on demand.
-    /// `held` is its lock, if that is held already. Throws `StoreError` likewise.
-    package init(path given: String, vfs: String?, lock held: StoreLock? = nil) throws(StoreError) {
+    /// `held` is its lock, if that is held already; `upgrade` hears what becomes of a store of an older
+    /// version. Throws `StoreError` likewise.
+    package init(
+        path given: String, vfs: String?, lock held: StoreLock? = nil,
+        upgrade: StoreUpgrade.Watch = StoreUpgrade.Watch()
+    ) throws(StoreError) {
         let path = try StoreFile.resolve(given)
         if let held { lock = held } else { lock = try StoreLock(storePath: path) }
         let directory = try StoreDirectory(storePath: path)
@@ -72,6 +76,7 @@ package final class Journal {
         connection = try SQLiteConnection(path: path, access: .readWrite, vfs: vfs)
         try JournalSchema.guardConnection(connection)
         let found = try JournalSchema.inspect(connection)
+        let plan = try StoreUpgrade.begin(connection, found, lock, fileLock, upgrade)
         try JournalSchema.applySettings(connection, access: .readWrite)
         switch found {
         case .empty: try JournalSchema.create(connection)
@@ -103,6 +108,7 @@ package final class Journal {
         lastRow = try max(statements.lastRow.one(), statements.lastTurnRow.one())
         lastDecision = try statements.lastDecision.one()
         alive = try storedAlive()
+        if let plan { upgrade.say(.done(plan)) }
         // A checkpoint that a crash cut off: nobody may read it, its slices go as all old ones do.
         try dropCheckpoints(statements.unfinishedCheckpoints)
     }

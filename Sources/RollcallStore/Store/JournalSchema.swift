@@ -54,7 +54,7 @@ package enum JournalSchema {
             11: sinceVersion11,
         ]
         let missing = later.keys.filter { $0 > version }.sorted()
-        return missing.flatMap { later[$0] ?? [] } + [markVersion]
+        return missing.flatMap { later[$0] ?? [] } + [StoreUpgrade.markTurn, markVersion]
     }
 
     /// Makes the tables and the marks in one transaction: a crash leaves all or nothing. Throws

@@ -21,6 +21,8 @@ package enum StoreError: Error, Equatable {
     case damaged(String)
     /// Somebody changed a file of the store while it was open.
     case disturbed(path: String, StoreDisturbance)
+    /// It is of an older version, and is not brought up to date.
+    case upgrade(StoreUpgradeRefusal)
 
     /// The action that the caller has to take.
     package enum Disposition: Equatable {
@@ -61,6 +63,9 @@ package enum StoreError: Error, Equatable {
         case newerVersion
         /// A setting is not as it should be; see ``StoreError/setting(name:wanted:found:)``.
         case setting
+        /// It is of an older version, and was not brought up to date; see
+        /// ``StoreError/upgrade(_:)``.
+        case upgrade
         /// Rollcall's own mistake: a wrong statement, a number used twice.
         case defect
     }
@@ -88,6 +93,7 @@ package enum StoreError: Error, Equatable {
         case .setting: .fatal(.setting)
         case .damaged: .fatal(.corrupt)
         case .disturbed: .fatal(.moved)
+        case .upgrade: .fatal(.upgrade)
         }
     }
 
@@ -172,6 +178,7 @@ extension StoreError: CustomStringConvertible {
         case .disturbed(let path, let what):
             "\(path) \(what.words) while it was open: "
                 + "keep others away from the store's files, then start again"
+        case .upgrade(let refusal): refusal.words
         }
     }
 

@@ -142,7 +142,8 @@ final class StoreFileLock {
     /// F_OFD_SETLK of the kernel's interface, which Glibc shows to GNU sources only.
     private static let setLock: CInt = 37
 
-    private var descriptor: CInt
+    /// For reading alone: it may not be closed before SQLite's is.
+    private(set) var descriptor: CInt
 
     /// Takes the lock of the file at `path`, without waiting. A file that cannot be opened is left
     /// to SQLite, which says why.

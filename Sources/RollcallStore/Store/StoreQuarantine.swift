@@ -54,6 +54,8 @@ package enum StoreQuarantine {
         case corrupt
         /// A copy of another member's took its place, because somebody said so (S11).
         case replaced
+        /// The copy of an older version took its place again (J15).
+        case newer
     }
 
     /// Leaves word that damage, or somebody's hand on its files, was met while the store at `path` was
@@ -100,7 +102,7 @@ package enum StoreQuarantine {
     }
 
     /// `rollcall.db.corrupt-20261122T162100Z`, or with a number behind if there is such a file.
-    private static func freeName(_ path: String, _ cause: Cause, at wall: Timestamp) -> String {
+    package static func freeName(_ path: String, _ cause: Cause, at wall: Timestamp) -> String {
         let digits = RFC3339.string(wall).prefix(19).filter { $0 != "-" && $0 != ":" }
         let base = "\(path).\(cause.rawValue)-\(digits)Z"
         var name = base

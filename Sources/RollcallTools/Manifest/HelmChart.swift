@@ -89,8 +89,8 @@ package struct HelmChart {
             # As in rollcall.yml; `rollcall config` prints all settings, `rollcall check FILE` looks at yours.
             settings: |
             \(KubernetesManifest.block(settings.yaml, head: "# Flags win over what stands here.").indentedAsValue)
-            # CHANGE: room for storage.size and half of it again.
-            storage: 8Gi
+            # CHANGE: room for storage.size and half of it again, and for the copy of an upgrade.
+            storage: 12Gi
 
             # CHANGE: 30 MB when idle, 440 MB for a million people. No limit of processor time: who is throttled
             # judges late.

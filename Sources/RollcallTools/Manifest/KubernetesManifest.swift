@@ -260,7 +260,7 @@ enum KubernetesManifest {
               spec:
                 # A block volume, not NFS: a store in WAL mode needs memory that processes share.
                 accessModes: [ReadWriteOnce]
-                # CHANGE: room for storage.size and half of it again.
+                # CHANGE: room for storage.size and half of it again, and for the copy of an upgrade.
                 resources:
                   requests: {storage: "\(words.storage)"}
 

@@ -7,7 +7,7 @@ struct KubernetesWords {
     /// The Secret with the files that the settings name.
     var secret = SecretMounts.secret
     /// The room for the store.
-    var storage = "8Gi"
+    var storage = "12Gi"
     /// The container's share of the machine, indented as a block or in one line.
     var resources = """
 

@@ -43,7 +43,10 @@ enum ManFacts {
         Code(1, "It could not start: the store, its lock or the address.", ["serve", "demo"]),
         Code(
             1, "It was not done, or something is weak, differs or is damaged, as the text says.",
-            ["ask", "drill", "check", "replay", "backup", "map", "cluster"]),
+            [
+                "ask", "drill", "check", "replay", "backup", "map", "cluster", "upgrade",
+                "downgrade",
+            ]),
         Code(64, "A flag, a file of settings or an input is wrong."),
         Code(69, "No answer came, or there is no libcurl.", ["simulate"], option: "server"),
         Code(69, "There is no libcurl, or no etcd for `--members`.", ["demo"]),
