@@ -134,6 +134,7 @@ class ReportTests(RollcallTestCase):
             self.assertNotIn("not had", part(text, title), title)
         self.assertIn(f"process: {server.process.pid}\n", part(text, "Process"))
         self.assertRegex(part(text, "Process"), r"\d+ rollcall\S* [A-Z]{2} cpu\d+ \d+ % ")
+        self.assertRegex(part(text, "Process"), r"\d+ StateWriter\S* [A-Z]{2} cpu")
         self.assertIn("readiness: 200, in ", part(text, "Server"))
         self.assertIn("responders.OFFLINE: 4\n", part(text, "Status"))
         self.assertRegex(part(text, "Metrics"), r'rollcall_responders\{region="region-\d+",status="OFFLINE"\} 4\n')

@@ -151,7 +151,7 @@ import Testing
                     ? nil
                     : isInput && ["GET", "POST", "PUT"].contains(method)
                         ? .ingest
-                        : method == "GET" && resource != .clusterCopy
+                        : method == "GET" && ![.clusterCopy, .report].contains(resource)
                             ? .read
                             : ingest[resource]?.contains(method) == true
                                 ? .ingest : act[resource]?.contains(method) == true ? .act : .admin

@@ -102,6 +102,14 @@ import Testing
         #expect(lines.last == "not had: the rest did not come within 0 s")
     }
 
+    @Test func `V19: a thread is called like the file that started it`() {
+        let names = Mailbox<String>()
+        let isStarted = DetachedThread.start {
+            names.put(SmallFile.line("/proc/thread-self/comm") ?? "")
+        }
+        #expect(isStarted && names.takeAll(waiting: 10_000) == ["ReportTests"])
+    }
+
     @Test func `the last lines of the log are kept, and no more`() {
         let tail = LogTail()
         for number in 0..<(LogTail.linesMax + 5) { tail.append(Array("\(number)\n".utf8)) }

@@ -207,9 +207,16 @@ extension StateWriter {
             if !deleted.isEmpty {
                 log.info(words, metadata: ["files": "\(deleted.joined(separator: " "))"])
             }
+            chores.haveCopiesFailed = false
             return true
         } catch {
-            log.error("copies of the store cannot be deleted", metadata: ["error": "\(error)"])
+            // It is tried with each cut of the log.
+            if !chores.haveCopiesFailed {
+                log.error(
+                    "copies of the store cannot be deleted: no erasure is over before",
+                    metadata: ["error": "\(error)"])
+            }
+            chores.haveCopiesFailed = true
             return false
         }
     }

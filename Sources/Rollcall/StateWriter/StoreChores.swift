@@ -39,6 +39,8 @@ struct StoreChores {
     var hasCut = false
     /// The instant at which copies that an upgrade kept were looked for; nil before.
     var copiesLookedAt: Int64?
+    /// True while they cannot be deleted, which was said.
+    var haveCopiesFailed = false
     /// True while an erasure is not over in all of a watch: none is forgotten (S13).
     var keepsErasures = false
     /// The chores in order: the one that wrote a piece longest ago comes first.

@@ -8,7 +8,7 @@ package struct UpgradeCheck {
     /// Bytes that are copied to measure the disk.
     private static let sampleBytes: Int64 = 64 << 20
     /// The changes of each version of the tables, as an operator would say them.
-    private static let changes: [(version: Int64, words: String)] = [
+    static let changes: [(version: Int64, words: String)] = [
         (2, "people can be erased"), (3, "gaps and dark time are kept; decisions get an index"),
         (4, "messages to receivers are kept until they arrived"),
         (5, "pushes to phones are kept likewise"), (6, "the fleet is counted once a minute"),
@@ -188,6 +188,7 @@ package struct UpgradeCheck {
         guard let seconds else {
             return "How long that takes cannot be measured here: the folder may not be written."
         }
+        if seconds.most < 2 { return "It takes a second or two at most." }
         return "It takes about \(Self.span(seconds.about)), most likely from "
             + "\(Self.span(seconds.least)) to \(Self.span(seconds.most)), as a part of the store that was "
             + "copied just now tells. Meanwhile nothing is taken, and backends send again."

@@ -16,7 +16,8 @@ struct ReportNames {
         "result", "outcome", "reason", "alertname", "severity", "alertstate", "state", "kind",
         "stage",
         "decision", "form", "phase", "duty_state", "version", "mode", "sink", "change", "level",
-        "component", "signal", "model", "server", "format", "role", "not_expected",
+        "component", "signal", "model", "server", "format", "role", "not_expected", "field",
+        "value",
     ]
     /// Replaced where nothing else can be said.
     static let gone = "…"
@@ -165,7 +166,7 @@ enum ReportWords {
         timeout times tls to too transaction tried truncate try turn turns two undefined unknown until \
         unable unfinished unique up update use used user valid value values version wal was watch what \
         when where which who whole will with within without writable write writes writing written wrong yet \
-        abrt kill main pid scheduled job counter main process automatic result libcurl http https smtp \
+        abrt kill main pid scheduled job counter main process automatic result libcurl libmicrohttpd gnutls http https smtp \
         certificate verify handshake resolve ssl peer reset accepted peers etcd postgres mqtt broker
         """
 }
