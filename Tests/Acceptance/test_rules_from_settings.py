@@ -1,7 +1,7 @@
 """What `rollcall manifest rules` and `alertmanager` print for settings, given to Debian's Prometheus and
 Alertmanager: odd thresholds, odd names, routes, inhibitions, and both paging at once.
 
-Source: V18.
+Source: V20.
 """
 
 import json
@@ -64,7 +64,7 @@ class SettingsTestCase(AlertRulesTestCase):
 
 
 class RandomSettingsTests(SettingsTestCase):
-    """V18: whatever the settings are, rules and tests are of one mind, and of the settings'."""
+    """V20: whatever the settings are, rules and tests are of one mind, and of the settings'."""
 
     def seeds(self):
         first, _, last = os.environ.get("ROLLCALL_RULES", "").partition("-")
@@ -128,7 +128,7 @@ class RandomSettingsTests(SettingsTestCase):
 
 
 class NameTests(SettingsTestCase):
-    """V18: a text of somebody's own stays that text in YAML, PromQL and templates."""
+    """V20: a text of somebody's own stays that text in YAML, PromQL and templates."""
 
     def test_every_odd_name_is_a_region_that_must_be_staffed(self):
         settings = yaml.safe_dump({"coverage": {"regions": NAMES}}, allow_unicode=False)
@@ -268,7 +268,7 @@ class InhibitionTests(SettingsTestCase):
 
 
 class BothPageTests(SettingsTestCase):
-    """V18: whoever lets both page is told so, by the Prometheus that would."""
+    """V20: whoever lets both page is told so, by the Prometheus that would."""
 
     def test_prometheus_tells_what_both_would_page(self):
         hook = Hook(self)

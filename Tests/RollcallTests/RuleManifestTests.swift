@@ -5,7 +5,7 @@ import Testing
 @testable import RollcallBasis
 @testable import RollcallTools
 
-/// What `rollcall manifest rules` and `alertmanager` print for given settings (V18); whether Prometheus and
+/// What `rollcall manifest rules` and `alertmanager` print for given settings (V20); whether Prometheus and
 /// Alertmanager do by it what they should is asked of them elsewhere.
 @Suite struct RuleManifestTests {
     private static let alerts = URL(fileURLWithPath: #filePath)

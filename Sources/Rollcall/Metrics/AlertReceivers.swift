@@ -2,7 +2,7 @@ import RollcallBasis
 import RollcallCore
 
 extension Exposition {
-    /// Appends how many receivers are told of each alert. Source: rule V18.
+    /// Appends how many receivers are told of each alert. Source: rule V20.
     mutating func appendReceivers(of policy: Policy) {
         family(
             "rollcall_alert_receivers", .gauge,

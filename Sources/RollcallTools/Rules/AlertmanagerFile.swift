@@ -2,7 +2,7 @@ import RollcallBasis
 import RollcallCore
 import RollcallSupport
 
-/// The configuration of an Alertmanager that `rollcall manifest alertmanager` prints. Source: rule V18.
+/// The configuration of an Alertmanager that `rollcall manifest alertmanager` prints. Source: rule V20.
 enum AlertmanagerFile {
     static func text(_ configuration: Configuration) -> String {
         let alerts = configuration.policy.alerts

@@ -2,7 +2,7 @@ import RollcallBasis
 import RollcallCore
 
 /// The tests of the rules, for `promtool test rules`, that `rollcall manifest rules --tests` prints.
-/// Source: rule V18.
+/// Source: rule V20.
 enum RuleCases {
     static func text(_ configuration: Configuration, printsAll: Bool) -> String {
         let settings = RuleSettings(configuration, printsAll: printsAll)

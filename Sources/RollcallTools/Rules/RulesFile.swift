@@ -1,7 +1,7 @@
 import RollcallBasis
 import RollcallCore
 
-/// The rules for Prometheus that `rollcall manifest rules` prints. Source: rule V18.
+/// The rules for Prometheus that `rollcall manifest rules` prints. Source: rule V20.
 enum RulesFile {
     static func text(_ configuration: Configuration, printsAll: Bool) -> String {
         let settings = RuleSettings(configuration, printsAll: printsAll)
