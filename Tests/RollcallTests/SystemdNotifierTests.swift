@@ -108,6 +108,15 @@ import Testing
             ])
     }
 
+    @Test func `J15: while a store is copied the manager waits longer for the start`() throws {
+        let manager = try Manager()
+        notifier(manager.name).waits("Copying the store before an upgrade, 40 %")
+        #expect(
+            manager.next()
+                == "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=Copying the store before an upgrade, 40 %"
+        )
+    }
+
     @Test func `without a manager nothing happens`() {
         let notifier = notifier(nil, watchdog: "2000000")
         notifier.ready("Listening")
