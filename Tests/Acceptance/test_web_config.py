@@ -5,7 +5,6 @@ Source: V18.
 """
 
 import base64
-import concurrent.futures
 import crypt
 import http.client
 import json
@@ -18,7 +17,6 @@ import subprocess
 import threading
 import time
 import unittest
-import warnings
 
 from browser import Browser, program
 from rollcall_process import BINARY, RollcallTestCase, eventually, plain_environment
@@ -156,6 +154,7 @@ scrape_configs:
     static_configs: [{{targets: ["127.0.0.1:{server.port}"]}}]
 """)
         self.addCleanup(prometheus.stop)
+        eventually(lambda: prometheus.get("/-/ready"), 30, "Prometheus is ready")
 
         def targets():
             data = prometheus.get("/api/v1/targets")
