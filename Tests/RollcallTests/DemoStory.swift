@@ -89,7 +89,8 @@ struct DemoStory {
         case .status(_, _, _, let to, _):
             statuses[id] = to.map { "\($0.word)" } ?? "NOT_EXPECTED"
             return [.status(id, statuses[id] ?? "")]
-        case .gap(_, _, let report):
+        case .gap(_, _, let gap):
+            let report = gap.report
             guard report.number > 0 else { return [] }
             if let verdict = report.verdict { return [.verdict(id, "\(verdict.word)")] }
             guard report.state != .closed else { return [] }

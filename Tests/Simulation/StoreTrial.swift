@@ -14,6 +14,8 @@ struct StoreTrial {
     private var committed: Engine
     private var turn: Int64 = 0
     private var dice: Dice
+    /// True to write decisions while others are being made, each person's alone.
+    private let isWritten: Bool
     private var pushes: PushBox
     private var gateway = PushGateway()
     private var reader = EventReader()
@@ -60,6 +62,8 @@ struct StoreTrial {
         engine = Engine(policy: Policy(story.policy))
         committed = engine
         dice = Dice(seed: story.seed ^ 0x570_2E)
+        isWritten = dice.chance(500)
+        engine.massFrom = isWritten ? 1 : engine.massFrom
         pushes = PushBox(store: store.number)
         reader = EventReader(seed: story.seed)
         // As the state writer does in a new store: settings are an event too.
@@ -93,7 +97,9 @@ struct StoreTrial {
         }
         // Whoever is killed before its start is kept starts again; a story says that once.
         if starts.isEmpty, dice.chance(15) { return try restart() }
-        let sendings = try commit(&pending, now)
+        guard let sendings = try commit(&pending, now, mayFail: starts.isEmpty) else {
+            return try restart()
+        }
         if let fault = reader.commit(pending.decisions, engine.subscriptions) { return fault }
         if !sendings.isEmpty {
             // Killed with everything claimed and nothing sent.
@@ -110,15 +116,34 @@ struct StoreTrial {
         return dice.chance(30) ? try restart() : nil
     }
 
+    /// Returns nil if it was killed while decisions were written: nothing of the turn is there then.
     private mutating func commit(
-        _ pending: inout PendingTurn, _ now: RunningTime
-    ) throws(StoreError) -> [PushSending] {
-        engine.advance(to: now)
+        _ pending: inout PendingTurn, _ now: RunningTime, mayFail: Bool = false
+    ) throws(StoreError) -> [PushSending]? {
+        var writer: DecisionWriter?
+        let (store, isWritten, number) = (store, isWritten, turn + 1)
+        engine.advance(to: now) { engine, _ in
+            let decisions = engine.takeDecisions()
+            pending.append(decisions)
+            guard isWritten else { return }
+            let used = writer ?? store.decisionWriter(turn: number)
+            used.write(decisions)
+            writer = used
+        }
         pending.take(from: &engine)
         let sendings = evaluatePushes(&pending, now)
+        pending.close(number: number, engine)
+        if mayFail, let writer, dice.chance(30) {
+            do throws(StoreError) {
+                try store.commit(pending, begunBy: writer) { () throws(StoreError) in
+                    throw .damaged("killed")
+                }
+            } catch .damaged("killed") {
+                return nil
+            }
+        }
         turn += 1
-        pending.close(number: turn, engine)
-        try store.commit([pending])
+        try store.commit(pending, begunBy: writer) {}
         committed = engine
         gateway.commit(pending.decisions)
         return sendings
@@ -175,6 +200,7 @@ struct StoreTrial {
         if recovered.lastTurn?.number != turn { return "another turn is the last" }
         if state(recovered.engine) != state(committed) { return "another state came back" }
         engine = recovered.engine
+        engine.massFrom = committed.massFrom
         if let fault = reader.restart(engine.subscriptions) { return fault }
         gateway.forgetAnswers()
         pushes = PushBox(store: store.number, messages: try store.journal.pushes())

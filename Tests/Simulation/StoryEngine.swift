@@ -122,11 +122,11 @@ extension StoryDecision {
             self = .blind(
                 at: at.milliseconds, begins: begins, since: since.milliseconds,
                 reason: "\(reason.word)")
-        case .gap(let at, let number, let report):
+        case .gap(let at, let number, let gap):
             self = .gap(
-                at: at.milliseconds, responderID: name(number), state: "\(report.state.word)",
-                suspected: "\(report.suspected.word)",
-                verdict: report.verdict.map { "\($0.word)" })
+                at: at.milliseconds, responderID: name(number), state: "\(gap.state.word)",
+                suspected: "\(gap.report.suspected.word)",
+                verdict: gap.verdict.map { "\($0.word)" })
         case .alert(_, let report) where !report.key.name.isReplayed: return nil
         case .notice(_, let notice) where !notice.members[0].name.isReplayed: return nil
         case .mute(_, let mute) where !mute.key.name.isReplayed: return nil

@@ -39,9 +39,9 @@ enum EventJSON {
             ResponderJSON.word("from", from?.word ?? "NOT_EXPECTED", to: &body)
             ResponderJSON.word("to", to?.word ?? "NOT_EXPECTED", to: &body)
             ResponderJSON.word("origin", origin.word, to: &body)
-        case .gap(_, _, let report):
-            if report.number > 0 { number("gap", report.number, to: &body) }
-            GapEvidence.appendMembers(report, to: &body)
+        case .gap(_, _, let gap):
+            if gap.number > 0 { number("gap", gap.number, to: &body) }
+            GapEvidence.appendMembers(gap.report, to: &body)
         case .alert(_, let report):
             AlertLine.append(report, to: &body)
             ResponderJSON.word("severity", report.severity.word, to: &body)
@@ -144,7 +144,9 @@ extension Decision {
         case .alert(_, let report):
             guard case .region(let name) = report.key.subject else { return nil }
             return name
-        case .gap(_, _, let report): return report.facts.region.isEmpty ? nil : report.facts.region
+        case .gap(_, _, let gap):
+            let name = gap.report.facts.region
+            return name.isEmpty ? nil : name
         default: return nil
         }
     }

@@ -11,9 +11,9 @@ enum TimelineJSON {
             ResponderJSON.word("from", from?.word ?? "NOT_EXPECTED", to: &body)
             ResponderJSON.word("to", to?.word ?? "NOT_EXPECTED", to: &body)
             ResponderJSON.word("origin", origin.word, to: &body)
-        case .gap(let at, _, let report):
+        case .gap(let at, _, let gap):
             begin(at, "gap", to: &body)
-            GapEvidence.appendMembers(report, to: &body)
+            GapEvidence.appendMembers(gap.report, to: &body)
         case .blind(let at, let begins, let since, let reason):
             begin(at, "blind", to: &body)
             ResponderJSON.word("state", begins ? "begin" : "end", to: &body)

@@ -195,11 +195,14 @@ package final class EdgeStats: Sendable {
         state.withLock { $0.chores.observe(microseconds) }
     }
 
-    /// Counts a deadline that was decided by a turn and committed at `wall`, `lateness` after it passed.
-    package func detected(late lateness: Milliseconds, turn: Int64, at wall: Timestamp) {
+    /// Counts deadlines of one instant that were decided by a turn and committed at `wall`, `lateness`
+    /// after they passed.
+    package func detected(
+        late lateness: Milliseconds, times: Int = 1, turn: Int64, at wall: Timestamp
+    ) {
         let exemplar = Exemplar(lateness.count, turn: turn, at: wall)
         state.withLock { state in
-            state.lateness.observe(lateness.count)
+            state.lateness.observe(lateness.count, times: times)
             state.latenessExemplars.note(exemplar, in: state.lateness)
         }
     }

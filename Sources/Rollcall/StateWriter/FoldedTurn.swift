@@ -1,3 +1,4 @@
+import RollcallBasis
 import RollcallCore
 import RollcallStore
 import RollcallSupport
@@ -14,6 +15,8 @@ struct FoldedTurn {
     private(set) var asksStandings = false
     /// True if there is anything to be kept of it.
     var isDue = false
+    /// It writes what is decided meanwhile, once that is a mass; its transaction is open from then on.
+    var writer: DecisionWriter?
     let began = ContinuousClock.now
     let now: RunningTime
     let clock: ClockReading

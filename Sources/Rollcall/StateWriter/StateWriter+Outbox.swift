@@ -69,8 +69,16 @@ extension StateWriter {
     func evaluate(_ pending: inout PendingTurn, at now: RunningTime, sends: Bool = true) {
         engine.advance(to: now)
         pending.take(from: &engine)
+        evaluateMessages(&pending, at: now, sends: sends)
+    }
+
+    /// Takes what a turn decided into the outbox and the box of pushes. Unless `sends` is false,
+    /// whatever is due then is begun.
+    func evaluateMessages(_ pending: inout PendingTurn, at now: RunningTime, sends: Bool) {
+        // Of a mass nearly all are of people, and those make no messages.
+        let decisions = pending.decisions.filter { !$0.decision.isStanding }
         if outbox.receivers != engine.policy.receivers { outbox.follow(engine.policy.receivers) }
-        for decision in pending.decisions {
+        for decision in decisions {
             switch decision.decision {
             case .notice(let at, let notice): outbox.decide(notice, at: at, now: now)
             case .alert(_, let report) where report.state == .resolved:
@@ -95,7 +103,7 @@ extension StateWriter {
             }
         }
         pending.outbox = outbox.takeChanges()
-        evaluatePushes(&pending, at: now, sends: sends)
+        evaluatePushes(decisions, &pending, at: now, sends: sends)
     }
 
     /// Hands over what a commit says was begun.

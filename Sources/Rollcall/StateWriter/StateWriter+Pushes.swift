@@ -34,11 +34,15 @@ extension StateWriter {
         writeLog(report)
     }
 
-    /// Takes what a turn decided, and unless `sends` is false begins what is due then.
-    func evaluatePushes(_ pending: inout PendingTurn, at now: RunningTime, sends: Bool) {
+    /// Takes what a turn decided, without how people stand, and unless `sends` is false begins what is
+    /// due then.
+    func evaluatePushes(
+        _ decisions: [NumberedDecision], _ pending: inout PendingTurn, at now: RunningTime,
+        sends: Bool
+    ) {
         let rules = engine.policy.nudges
         if pushes.sink != rules.sink { pushes.follow(rules.sink) }
-        for decision in pending.decisions {
+        for decision in decisions {
             if let nudge = PushMessage(nudge: decision.decision, rules, now: now) {
                 pushes.decide(nudge)
             } else if case .wake(let at, let number, let push) = decision.decision,

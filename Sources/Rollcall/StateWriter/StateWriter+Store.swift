@@ -27,12 +27,12 @@ extension StateWriter {
 
     /// Writes a turn and whatever of a checkpoint is due; false if it had to be kept.
     func commit(
-        _ pending: PendingTurn, _ now: RunningTime, _ clock: ClockReading
+        _ pending: PendingTurn, begunBy writer: DecisionWriter? = nil, _ clock: ClockReading
     ) -> Bool {
         var pending = pending
         number(&pending)
         do throws(StoreError) {
-            try write(pending, clock)
+            try write(pending, begunBy: writer, clock)
             return true
         } catch {
             fail(error, keeping: pending, clock)
@@ -44,7 +44,8 @@ extension StateWriter {
     /// of a checkpoint is due.
     /// - Throws: `StoreError` if it is not stored.
     func write(
-        _ pending: PendingTurn, at place: LogPlace? = nil, _ clock: ClockReading
+        _ pending: PendingTurn, at place: LogPlace? = nil, begunBy writer: DecisionWriter? = nil,
+        _ clock: ClockReading
     ) throws(StoreError) {
         var piece = ChorePiece()
         let began = ContinuousClock.now
@@ -60,7 +61,7 @@ extension StateWriter {
             try store.commit(pending, at: place, also: also)
             board?.positions.end(place.position)
         } else {
-            try store.commit([pending], also: also)
+            try store.commit(pending, begunBy: writer, also: also)
         }
         let now = ContinuousClock.now
         edge.committed(after: now - began)
@@ -94,11 +95,7 @@ extension StateWriter {
         let wall = engine.clock.wall(running(present))
         // Who only follows did not decide it, and tells nobody.
         if seat == nil || seat?.member.role == .leading {
-            for decision in pending.decisions {
-                if case .status(let at, _, _, _, .deadline) = decision.decision {
-                    edge.detected(late: wall - at, turn: pending.turn.number, at: wall)
-                }
-            }
+            noteDetected(pending, at: wall)
             if pending.decisions.isEmpty {
                 decisionLog.pass(at: present.elapsed)
             } else {
@@ -108,6 +105,25 @@ extension StateWriter {
         pending.decisions.last.map { decided.raise(to: $0.id) }
         walBytes += pending.storedBytes + choreBytes
         return noteChores(pending, present)
+    }
+
+    /// Notes how late deadlines were decided, those of one instant together.
+    private func noteDetected(_ pending: PendingTurn, at wall: Timestamp) {
+        var same = (at: Timestamp.distantPast, times: 0)
+        func note() {
+            guard same.times > 0 else { return }
+            edge.detected(
+                late: wall - same.at, times: same.times, turn: pending.turn.number, at: wall)
+        }
+        for decision in pending.decisions {
+            guard case .status(let at, _, _, _, .deadline) = decision.decision else { continue }
+            if at != same.at {
+                note()
+                same = (at, 0)
+            }
+            same.times += 1
+        }
+        note()
     }
 
     /// Notes beside the store that a turn is durable.
@@ -298,7 +314,7 @@ extension StateWriter {
             let now = max(running(clock), openInstant)
             _ = pending.fold(.store(isFailing: false), into: &engine, at: now)
             evaluate(&pending, at: now, sends: false)
-            takesWrites.store(commit(pending, now, clock), ordering: .relaxed)
+            takesWrites.store(commit(pending, clock), ordering: .relaxed)
         }
         answer(questions, at: max(running(clock), engine.clock.now))
     }

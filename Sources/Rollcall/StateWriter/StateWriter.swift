@@ -338,7 +338,7 @@ package final class StateWriter: @unchecked Sendable {
         var folded = FoldedTurn(at: max(running(clock), openInstant), clock)
         fold(messages, into: &folded, lateBy: lateBy, isLast: isLast)
         if folded.isDue {
-            guard commit(folded.pending, folded.now, clock) else {
+            guard commit(folded.pending, begunBy: folded.writer, clock) else {
                 for (reply, _) in folded.replies {
                     reply(.unavailable("the commit failed: not known to be stored"))
                 }
@@ -348,7 +348,8 @@ package final class StateWriter: @unchecked Sendable {
             edge.turned(after: ContinuousClock.now - folded.began)
         }
         finish(folded)
-        tendLog()
+        // Of a mass the log is long: whoever came meanwhile is answered first.
+        if folded.writer == nil { tendLog() }
     }
 
     /// Folds what waits and, if there is anything to be kept, evaluates it.
@@ -358,6 +359,7 @@ package final class StateWriter: @unchecked Sendable {
         let (now, clock) = (folded.now, folded.clock)
         engine.turn = turnNumber + 1
         observe(clock, now, lateBy: lateBy, &folded.pending)
+        passEarlier(&folded)
         takeReports(at: now, &folded.pending)
         takePushes(at: now, &folded.pending)
         for message in messages {
@@ -380,9 +382,11 @@ package final class StateWriter: @unchecked Sendable {
             || outbox.hasChanges
         let isSignOfLife = clock.elapsed - lastTurnElapsed >= Engine.turnEvery.count
         let hasChores = seat == nil && chores.isBusy
-        folded.isDue = !folded.pending.isEmpty || isDue || isSignOfLife || hasChores
+        folded.isDue =
+            folded.isDue || !folded.pending.isEmpty || isDue || isSignOfLife || hasChores
         if folded.isDue {
-            evaluate(&folded.pending, at: now, sends: stopping == nil)
+            advance(&folded)
+            evaluateMessages(&folded.pending, at: now, sends: stopping == nil)
             takeLoss(&folded.pending)
         }
         if folded.asksStandings { folded.noteStandings(engine) }

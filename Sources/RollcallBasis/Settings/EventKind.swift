@@ -24,7 +24,7 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
     package init?(_ decision: Decision) {
         switch decision {
         case .status: self = .status
-        case .gap(_, _, let report): self = report.state == .verdict ? .verdict : .gap
+        case .gap(_, _, let gap): self = gap.state == .verdict ? .verdict : .gap
         case .alert: self = .alert
         case .nudge, .wake: self = .nudge
         case .blind: self = .blind

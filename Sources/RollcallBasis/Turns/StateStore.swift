@@ -30,6 +30,8 @@ package struct StateStore {
     /// Tells this store from all others; random, made once.
     package internal(set) var number: UInt64
     private let aroundCommit: AroundCommit?
+    /// Decisions that are made rows at once.
+    private static let decisionsABatch = 1024
 
     /// Sees a turn when all of it is written and not committed, and once it is: where tests kill.
     package typealias AroundCommit = @Sendable (PendingTurn, _ isCommitted: Bool) -> Void
@@ -73,12 +75,24 @@ package struct StateStore {
         if let last = turns.last { try commit(last, also: also) }
     }
 
-    private func commit(
-        _ pending: PendingTurn, also: () throws(StoreError) -> Void
+    /// Begins the transaction of the turn `number`, and writes what it decides while it does; see
+    /// `commit(_:begunBy:also:)`, which must come next.
+    package func decisionWriter(turn number: Int64) -> DecisionWriter {
+        DecisionWriter(journal, turn: number)
+    }
+
+    /// Writes a turn and commits; `also` adds to it. `writer` has begun its transaction, if it is not
+    /// nil, and has been given the first of its decisions.
+    ///
+    /// Throws `StoreError` if `Journal` cannot write it, or what `also` throws; the turn is not
+    /// committed then, and nothing of it is stored.
+    package func commit(
+        _ pending: PendingTurn, begunBy writer: DecisionWriter? = nil,
+        also: () throws(StoreError) -> Void
     ) throws(StoreError) {
         do throws(StoreError) {
-            try journal.begin()
-            try write(pending)
+            if let writer { try writer.finish() } else { try journal.begin() }
+            try write(pending, decisionsFrom: writer?.count ?? 0)
             try also()
             aroundCommit?(pending, false)
             try journal.commit()
@@ -104,7 +118,9 @@ package struct StateStore {
         }
     }
 
-    private func write(_ pending: PendingTurn) throws(StoreError) {
+    private func write(
+        _ pending: PendingTurn, decisionsFrom first: Int
+    ) throws(StoreError) {
         var failure: StoreError?
         pending.bytes.withUnsafeBytes { bytes in
             do throws(StoreError) {
@@ -119,7 +135,13 @@ package struct StateStore {
             }
         }
         if let failure { throw failure }
-        for decision in pending.decisions { try write(decision, turn: pending.turn.number) }
+        var batch = DecisionBatch()
+        for start in stride(from: first, to: pending.decisions.count, by: Self.decisionsABatch) {
+            let end = min(start + Self.decisionsABatch, pending.decisions.count)
+            batch.append(pending.decisions[start..<end])
+            try journal.append(batch, turn: pending.turn.number)
+            batch.removeAll()
+        }
         try journal.add(pending.dark)
         for erasure in pending.erasures { try journal.put(erasure) }
         try journal.write(pending.outbox)
@@ -129,25 +151,6 @@ package struct StateStore {
         if let sample = pending.sample { try journal.put(sample) }
         if let loss = pending.stateLoss { try journal.set(stateLoss: loss) }
         try journal.write(turn: pending.turn)
-    }
-
-    private func write(_ decision: NumberedDecision, turn: Int64) throws(StoreError) {
-        let row = DecisionCode(decision.decision)
-        var failure: StoreError?
-        row.body.withUnsafeBytes { body in
-            do throws(StoreError) {
-                try journal.appendDecision(
-                    id: decision.id, turn: turn, kind: row.kind.rawValue, responder: row.responder,
-                    previous: decision.previous, atMilliseconds: row.at.milliseconds, body: body)
-                guard case .gap(_, _, let report) = decision.decision, report.number > 0 else {
-                    return
-                }
-                try journal.put(report, responder: row.responder, turn: turn, body: body)
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
     }
 
     // MARK: - Coming back

@@ -41,9 +41,9 @@ extension Engine {
             people.roster[number].hasGap = false
         }
         guard policy.alerts.responderOffline.isEnabled else { return }
-        for case .gap(_, let number, let report) in decisions[first...] {
-            guard let verdict = report.verdict else { continue }
-            alerting.board.learn(verdict, number, report.facts.region)
+        for case .gap(_, let number, let gap) in decisions[first...] {
+            guard let verdict = gap.verdict else { continue }
+            alerting.board.learn(verdict, number, gap.report.facts.region)
         }
     }
 }

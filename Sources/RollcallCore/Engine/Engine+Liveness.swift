@@ -164,16 +164,19 @@ extension Engine {
     }
 
     /// Passes the deadlines that are due: first the late, then the forgotten (F1).
-    mutating func settleDeadlines() {
+    mutating func settleDeadlines(_ relief: Relief) {
         let now = clock.observedNow
         let (late, lost) = liveness.takeDue(now, people.roster, policy)
         guard !late.isEmpty || !lost.isEmpty else { return }
+        var left = late.count
         for number in roster.inOrder(late) {
             edit(number) { engine, person in
                 while let worse = person.worse(at: now) {
                     engine.change(&person, number, to: worse, .deadline)
                 }
             }
+            left -= 1
+            if decisions.count >= massFrom { relief(&self, left) }
         }
         for number in roster.inOrder(lost) {
             edit(number) { engine, person in

@@ -17,6 +17,9 @@ package struct Engine: Sendable {
     package static let turnLateAfter = Milliseconds.seconds(5)
     /// Decisions of an instant for which room is kept.
     private static let decisionsKept = 4096
+    /// Called in the midst of an instant at which a mass is decided, to take what was decided so far
+    /// (`takeDecisions`): with the number of people at least who are still to be looked at.
+    package typealias Relief = (_ engine: inout Engine, _ left: Int) -> Void
 
     package internal(set) var policy: Policy
     package internal(set) var clock = ObservationClock()
@@ -38,6 +41,9 @@ package struct Engine: Sendable {
     /// False where nobody asks how late, how far apart and how old locations are, nor how long nobody
     /// was located: what is measured for that alone is left out, and nothing is decided otherwise.
     package var isMeasuring = true
+    /// So many decisions in the midst of an instant are a mass: they are handed over meanwhile to whoever
+    /// asks for that. It decides nothing.
+    package var massFrom = decisionsKept
 
     /// The turn that is being folded, as its driver numbers turns; 0 where nobody asks for exemplars.
     package var turn: Int64 = 0
@@ -110,24 +116,25 @@ package struct Engine: Sendable {
         closedAt == now ? now + Milliseconds(1) : now
     }
 
-    /// Passes every instant before `instant` at which something falls due.
-    mutating func pass(before instant: RunningTime) {
+    /// Passes every instant before `instant` at which something falls due. Whoever folds an event at
+    /// `instant` next needs not say so before.
+    package mutating func pass(before instant: RunningTime, relief: Relief = { _, _ in }) {
         idleUntil = .distantPast
         // What was folded at the present one is evaluated there, not later (L12).
-        if isUnclosed, clock.now < instant { settle() }
+        if isUnclosed, clock.now < instant { settle(relief: relief) }
         while true {
             let next = nextInstant()
             guard next < instant else { return }
             clock.now = next
-            settle()
+            settle(relief: relief)
         }
     }
 
     /// Passes all instants up to `instant` and closes it.
-    package mutating func advance(to instant: RunningTime) {
-        pass(before: instant)
+    package mutating func advance(to instant: RunningTime, relief: Relief = { _, _ in }) {
+        pass(before: instant, relief: relief)
         clock.now = max(clock.now, instant)
-        settle()
+        settle(relief: relief)
     }
 
     /// Returns the state as seen at `instant`, before which time alone changes nothing: only ages
@@ -277,7 +284,7 @@ package struct Engine: Sendable {
     /// Hands over what was decided, numbered for the store.
     package mutating func takeDecisions() -> [NumberedDecision] {
         // The room that a mass of them took is given back.
-        defer { decisions.removeAll(keepingCapacity: decisions.count < Self.decisionsKept) }
+        defer { decisions.removeAll(keepingCapacity: decisions.count < 2 * Self.decisionsKept) }
         return decisions.map { decision in
             var previous: Int64 = 0
             switch decision {
@@ -304,12 +311,15 @@ package struct Engine: Sendable {
     // MARK: - Closing an instant
 
     /// Closes the present instant, in the order of F1.
-    package mutating func settle() {
+    package mutating func settle(relief: Relief = { _, _ in }) {
         let count = decisions.count
+        let numbered = nextDecision
         // A number that an alert was judged by is told later, so it must not be a half-way one (L12).
         var isClosed = false
         defer {
-            if isClosed || decisions.count > count || alerting.board.hasChanged {
+            if isClosed || decisions.count > count || nextDecision > numbered
+                || alerting.board.hasChanged
+            {
                 closedAt = clock.now
             }
         }
@@ -319,7 +329,7 @@ package struct Engine: Sendable {
         if !clock.isBlind {
             settleStall()
             settlePauses()
-            settleDeadlines()
+            settleDeadlines(relief)
             settleVerdicts()
             settleHoles()
         }

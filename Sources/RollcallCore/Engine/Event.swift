@@ -62,7 +62,7 @@ package enum Decision: Equatable, Sendable {
     /// A responder's status changed; nil stands for NOT_EXPECTED.
     case status(at: Timestamp, number: Int, from: Status?, to: Status?, origin: Origin)
     /// A gap opened, was evaluated, closed, or has its verdict.
-    indirect case gap(at: Timestamp, number: Int, GapReport)
+    case gap(at: Timestamp, number: Int, GapDecision)
     /// An alert became pending, fires, or ended.
     indirect case alert(at: Timestamp, AlertReport)
     /// A receiver is to be told about alerts.
@@ -87,6 +87,16 @@ package enum Decision: Equatable, Sendable {
     indirect case push(at: Timestamp, PushEnd)
     /// An update was evaluated.
     case update(at: Timestamp, number: Int, Update, outcome: UpdateOutcome)
+}
+
+extension Decision {
+    /// True if it says how somebody stands, and nothing else is done because of it.
+    package var isStanding: Bool {
+        switch self {
+        case .status, .gap: true
+        default: false
+        }
+    }
 }
 
 /// A decision with its place in the store.

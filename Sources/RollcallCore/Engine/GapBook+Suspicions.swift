@@ -13,9 +13,9 @@ extension GapBook {
 
     /// Among whom an active person fell silent who is not counted while they change.
     static func peers(
-        of gap: Gap, _ person: Responder, _ people: People
+        of gap: Gap, _ report: GapReport, _ person: Responder, _ people: People
     ) -> Peers {
-        let region = people.region(of: gap)
+        let region = people.region(of: gap, report)
         let own = person.region == region ? 1 : 0
         let others = region.map { people.aggregates.active(in: $0) } ?? 0
         return Peers(active: others + own, fleet: people.aggregates.active + 1)
@@ -41,20 +41,11 @@ extension GapBook {
         var ruled: GapCause?
     }
 
-    /// Takes the facts as they are, and what is suspected on them.
-    mutating func evaluate(
-        _ gap: inout Gap, _ person: Responder, _ number: Int, isMass: Bool, _ peers: Peers,
-        _ people: inout People, _ policy: Policy, now: ObservedTime
-    ) {
-        gap.take(
-            suspicion(of: gap, person, number, isMass: isMass, peers, &people, policy, now: now))
-    }
-
     /// Returns the facts as they are and the first cause that holds on them (C1), or the one that is
     /// likelier by what followed (P7).
     mutating func suspicion(
-        of gap: Gap, _ person: Responder, _ number: Int, isMass: Bool, _ peers: Peers,
-        _ people: inout People, _ policy: Policy, now: ObservedTime
+        of gap: Gap, _ report: GapReport, _ person: Responder, _ number: Int, isMass: Bool,
+        _ peers: Peers, _ people: inout People, _ policy: Policy, now: ObservedTime
     ) -> Suspicion {
         var facts = GapFacts()
         facts.lastContactAt = person.lastContactAt
@@ -64,10 +55,10 @@ extension GapBook {
         facts.queueDepths = queueDepths[number]?.depths ?? []
         facts.platform = person.platform
         people.describe(person, in: &facts)
-        facts.region = gap.report.facts.region
-        facts.group = gap.report.facts.group
+        facts.region = report.facts.region
+        facts.group = report.facts.group
         if facts.group == nil, isMass || stall.isSuspected {
-            facts.group = joinGroup(gap, peers, &people, now: now)
+            facts.group = joinGroup(gap, report, peers, &people, now: now)
         }
         let ruled = Self.cause(facts)
         let likelier = policy.learnsGaps ? past.likelier(than: ruled, facts) : nil
@@ -76,7 +67,7 @@ extension GapBook {
     }
 
     private mutating func joinGroup(
-        _ gap: Gap, _ peers: Peers, _ people: inout People, now: ObservedTime
+        _ gap: Gap, _ report: GapReport, _ peers: Peers, _ people: inout People, now: ObservedTime
     ) -> GapGroup {
         var group = GapGroup()
         if stall.isSuspected {
@@ -85,7 +76,7 @@ extension GapBook {
             group.members = stall.join()
             group.active = peers.fleet
         } else {
-            let region = people.region(of: gap) ?? .max
+            let region = people.region(of: gap, report) ?? .max
             hold(region, &people.regions, now: now)
             (group.id, group.members) = mass.join(
                 region, openings: gap.openings, isCounted: peers.areCounted,
@@ -109,16 +100,20 @@ extension GapBook {
     }
 }
 
-extension Gap {
-    /// Takes over what it is put down to now.
+extension GapReport {
+    /// Takes over what the gap is put down to now.
     mutating func take(_ suspicion: consuming GapBook.Suspicion) {
-        report.suspected = suspicion.suspected
-        report.ruled = suspicion.ruled
-        report.facts = suspicion.facts
+        suspected = suspicion.suspected
+        ruled = suspicion.ruled
+        facts = suspicion.facts
     }
+}
 
+extension Gap {
     /// Takes in what a batch brought since the return.
     mutating func learn(_ news: GapBook.News) {
+        var report = report
+        defer { self.report = report }
         for (instant, wall) in news.captured where isInside(instant) {
             let isFirst = report.seen.capturedInside == 0
             report.seen.capturedInside += 1

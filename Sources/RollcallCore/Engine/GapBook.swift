@@ -65,18 +65,20 @@ package struct GapBook: Sendable {
             person.isHeard ? person.contactFolded : clock.wasRunning(at: person.activeSince)
         gap.region = person.region
         hold(person.region, &people.regions, now: now)
-        gap.openings = mass.open(number, in: person.region, now: now)
+        var report = GapReport()
+        report.openedAt = clock.wallNow
+        (gap.openings, report.facts.region) = mass.open(
+            number, in: person.region, people.regions, now: now)
         gap.serial = mass.openings
-        gap.report.openedAt = clock.wallNow
-        gap.report.facts.region = people.regions[person.region]
-        var peers = Self.peers(of: gap, person, people)
+        var peers = Self.peers(of: gap, report, person, people)
         let isMass = MassGaps.isMass(gap.openings, of: peers.active)
         let isNew = mass.isNew(gap.region, now: now)
-        evaluate(
-            &gap, person, number, isMass: isMass, peers, &people, policy,
-            now: clock.observedNow)
-        gap.report.firstSuspected = gap.report.suspected
-        if person.status == .offline { count(&gap, clock, &counters.gaps) }
+        report.take(
+            suspicion(
+                of: gap, report, person, number, isMass: isMass, peers, &people, policy, now: now))
+        report.firstSuspected = report.suspected
+        if person.status == .offline { count(&report, of: gap, clock, &counters.gaps) }
+        gap.report = report
         Self.emit(gap, number, .open, clock, &decisions)
         let region = gap.region
         keep(gap, of: number, &people)
@@ -99,12 +101,15 @@ package struct GapBook: Sendable {
         _ counters: inout Counters, _ decisions: inout [Decision]
     ) {
         var gap = gap
-        let peers = Self.peers(of: gap, person, people)
+        var report = gap.report
+        let peers = Self.peers(of: gap, report, person, people)
         let isMass = MassGaps.isMass(gap.openings, of: peers.active)
-        evaluate(
-            &gap, person, number, isMass: isMass, peers, &people, policy,
-            now: clock.observedNow)
-        count(&gap, clock, &counters.gaps)
+        report.take(
+            suspicion(
+                of: gap, report, person, number, isMass: isMass, peers, &people, policy,
+                now: clock.observedNow))
+        count(&report, of: gap, clock, &counters.gaps)
+        gap.report = report
         Self.emit(gap, number, .evaluated, clock, &decisions)
         keep(gap, of: number, &people)
     }
@@ -114,24 +119,27 @@ package struct GapBook: Sendable {
         _ number: Int, _ peers: Peers, _ people: inout People, _ policy: Policy,
         _ clock: ObservationClock, _ decisions: inout [Decision]
     ) {
-        let isAlone = gaps.read(number) { $0.due == nil && $0.report.facts.group == nil }
+        let isAlone = gaps.read(number) { $0.due == nil && $0.kept.report.facts.group == nil }
         guard isAlone == true else { return }
         // It is moved and not copied: there may be a hundred thousand.
         var gap = Gap()
         _ = gaps.change(number) { swap(&$0, &gap) }
+        var report = gap.report
         let suspicion = suspicion(
-            of: gap, people.roster[number], number, isMass: true, peers, &people, policy,
+            of: gap, report, people.roster[number], number, isMass: true, peers, &people, policy,
             now: clock.observedNow)
         if suspicion.suspected == .massGap {
-            let (before, suspected) = (gap.openCause, gap.report.suspected)
-            gap.take(suspicion)
+            let (before, suspected) = (gap.openCause, report.suspected)
+            report.take(suspicion)
+            gap.report = report
             people.aggregates.openGaps.change(from: before, to: gap.openCause)
             if suspected != .massGap {
                 Self.emit(gap, number, .evaluated, clock, &decisions)
             }
         } else {
             // An earlier cause stays: only what changes the suspicion is looked at here (F25).
-            gap.report.facts.group = suspicion.facts.group
+            report.facts.group = suspicion.facts.group
+            gap.report = report
         }
         _ = gaps.change(number) { swap(&$0, &gap) }
     }
@@ -180,15 +188,16 @@ package struct GapBook: Sendable {
     /// From OFFLINE on a gap counts. One of which too much was blind is held against nobody: it is
     /// counted apart (D5).
     private mutating func count(
-        _ gap: inout Gap, _ clock: ObservationClock, _ counters: inout GapCounters
+        _ report: inout GapReport, of gap: Gap, _ clock: ObservationClock,
+        _ counters: inout GapCounters
     ) {
-        guard !gap.isCounted else { return }
-        gap.report.number = nextNumber
+        guard report.number == 0 else { return }
+        report.number = nextNumber
         nextNumber += 1
-        gap.report.offlineAt = clock.wallNow
-        gap.report.blind = clock.blind(since: gap.gapSince)
-        gap.report.silent = clock.now - gap.gapSince
-        counters.count(gap.report)
+        report.offlineAt = clock.wallNow
+        report.blind = clock.blind(since: gap.gapSince)
+        report.silent = clock.now - gap.gapSince
+        counters.count(report)
     }
 
     // MARK: - Return
@@ -207,8 +216,9 @@ package struct GapBook: Sendable {
         gap.expected = policy.profile(person).expected.scaled(by: person.factor)
         gap.due = clock.now + Self.verdictAfter
         gap.heights = heights
-        Self.end(&gap, clock)
-        gap.report.seen.at = clock.wallNow
+        var report = Self.ended(gap, clock)
+        report.seen.at = clock.wallNow
+        gap.report = report
         Self.emit(gap, number, .closed, clock, &decisions)
         if gap.isCounted, let due = gap.due {
             keep(gap, of: number, &people)
@@ -226,7 +236,7 @@ package struct GapBook: Sendable {
         _ clock: ObservationClock, _ counters: inout Counters, _ decisions: inout [Decision]
     ) {
         guard var gap = gaps[number], gap.due == nil else { return }
-        Self.end(&gap, clock)
+        gap.report = Self.ended(gap, clock)
         keep(nil, of: number, &people)
         person.hasGap = false
         Self.emit(gap, number, .closed, clock, &decisions)
@@ -236,17 +246,19 @@ package struct GapBook: Sendable {
         dark.release(number, now: clock.now)
     }
 
-    private static func end(_ gap: inout Gap, _ clock: ObservationClock) {
-        gap.report.closedAt = clock.wallNow
-        gap.report.length = clock.observedNow - gap.openedAt
-        gap.report.blind = clock.blind(since: gap.gapSince)
-        gap.report.silent = clock.now - gap.gapSince
+    private static func ended(_ gap: Gap, _ clock: ObservationClock) -> GapReport {
+        var report = gap.report
+        report.closedAt = clock.wallNow
+        report.length = clock.observedNow - gap.openedAt
+        report.blind = clock.blind(since: gap.gapSince)
+        report.silent = clock.now - gap.gapSince
+        return report
     }
 
     /// Takes in what a batch brought, after its contact (F26).
     mutating func learn(_ news: News, _ number: Int) {
         guard var gap = gaps[number] else { return }
-        gap.report.seen.isReinstalled = gap.report.seen.isReinstalled || news.isReinstalled
+        if news.isReinstalled { gap.report.seen.isReinstalled = true }
         if gap.due != nil { gap.learn(news) }
         gaps[number] = gap
     }
@@ -288,10 +300,8 @@ package struct GapBook: Sendable {
         _ gap: Gap, _ number: Int, _ state: GapState, _ clock: ObservationClock,
         _ decisions: inout [Decision]
     ) {
-        var report = gap.report
-        report.state = state
-        report.verdict = nil
-        decisions.append(.gap(at: clock.wallNow, number: number, report))
+        decisions.append(
+            .gap(at: clock.wallNow, number: number, GapDecision(gap.kept, state)))
     }
 
     private mutating func emitVerdict(
@@ -303,7 +313,7 @@ package struct GapBook: Sendable {
         report.verdict = verdict
         counters.evaluate(report)
         past.note(report, now: clock.now)
-        decisions.append(.gap(at: clock.wallNow, number: number, report))
+        decisions.append(.gap(at: clock.wallNow, number: number, GapDecision(report)))
     }
 
     // MARK: - Beside the gaps

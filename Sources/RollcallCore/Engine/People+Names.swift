@@ -82,8 +82,11 @@ extension People {
 
     /// The number of the region in which a gap opened; nil if the name is nobody's any more. Another
     /// name may have the number that it had then.
-    func region(of gap: Gap) -> UInt32? {
-        let name = gap.report.facts.region
+    func region(of gap: Gap) -> UInt32? { region(of: gap, gap.report) }
+
+    /// Returns the same of a gap whose report is still being made.
+    func region(of gap: Gap, _ report: GapReport) -> UInt32? {
+        let name = report.facts.region
         return regions.isName(gap.region, name) ? gap.region : regions.known(name)
     }
 

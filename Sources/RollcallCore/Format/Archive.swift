@@ -83,6 +83,12 @@ package struct Archive {
     /// Makes room for so many bytes.
     package mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
 
+    /// Forgets what was written, and keeps the room that it took.
+    package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+    /// Writes bytes as they are.
+    package mutating func append(raw values: [UInt8]) { bytes.append(contentsOf: values) }
+
     /// Writes bytes as `code` writes an array of them.
     package mutating func append(_ values: ArraySlice<UInt8>) {
         Varint.append(UInt64(values.count) << 1, to: &bytes)

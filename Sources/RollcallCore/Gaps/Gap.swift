@@ -1,7 +1,11 @@
 /// A gap as the engine follows it, from the opening to the verdict. Source: Contract/Gaps.
 struct Gap: Equatable, Sendable {
-    /// The last report that was told of it.
-    var report = GapReport()
+    private(set) var kept = KeptReport.empty
+    /// The last report that was told of it. To change it is to write another.
+    var report: GapReport {
+        get { kept.report }
+        set { kept = KeptReport(newValue) }
+    }
     var openedAt = ObservedTime.distantPast
     /// The instant at which the last contact was folded, or the person became active: blindness
     /// after it is carried.
@@ -23,7 +27,7 @@ struct Gap: Equatable, Sendable {
     var heights = Heights()
 
     /// True once it has reached OFFLINE (C1).
-    var isCounted: Bool { report.number > 0 }
+    var isCounted: Bool { kept.report.number > 0 }
 
     /// The first verdict that holds (C2).
     var verdict: GapVerdict {
@@ -70,10 +74,7 @@ struct Gap: Equatable, Sendable {
 
 extension GapReport {
     /// The report as the store keeps it. A field's place, once written, stays.
-    package var journalBytes: [UInt8] {
-        var copy = self
-        return Archive.bytes { copy.code(&$0) }
-    }
+    package var journalBytes: [UInt8] { GapDecision(self).journalBytes }
 
     /// The report that `journalBytes` were made of, by this version or an older one; nil if they
     /// are damaged.
@@ -82,7 +83,7 @@ extension GapReport {
         if !Archive.reads(part: journalBytes, { code(&$0) }) { return nil }
     }
 
-    private mutating func code(_ archive: inout Archive) {
+    fileprivate mutating func code(_ archive: inout Archive) {
         archive.code(&state)
         archive.code(&number)
         archive.code(&suspected)
@@ -100,6 +101,17 @@ extension GapReport {
         archive.code(&silent)
         facts.codePhone(&archive)
         archive.code(&ruled, empty: .unexplained) { $0.code(&$1) }
+    }
+}
+
+extension GapDecision {
+    /// The report in its state as the store keeps it.
+    package var journalBytes: [UInt8] { Archive.bytes { write(to: &$0) } }
+
+    /// Writes these bytes behind others.
+    package func write(to archive: inout Archive) {
+        var copy = report
+        copy.code(&archive)
     }
 }
 

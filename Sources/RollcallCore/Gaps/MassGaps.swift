@@ -17,8 +17,14 @@ struct MassGaps: Sendable {
         var joinedAt = ObservedTime.distantPast
         /// The instant at which somebody fell silent last.
         var openedAt = ObservedTime.distantPast
+        /// The region's name when somebody fell silent last: thousands of reports share it. It is read
+        /// anew where it is another one's by now, and as long as this is remembered, the table has it.
+        var name: [UInt8] = []
 
-        fileprivate mutating func open(_ number: Int, now: ObservedTime) -> Int {
+        fileprivate mutating func open(
+            _ number: Int, now: ObservedTime, named region: UInt32, in names: NameTable
+        ) -> (openings: Int, name: [UInt8]) {
+            if !names.isName(region, name) { name = names[region] }
             people.add(number, now: now)
             openedAt = now
             alone.append(number)
@@ -27,7 +33,7 @@ struct MassGaps: Sendable {
                 var seen = Set<Int>()
                 alone = alone.filter { people.contains($0) && seen.insert($0).inserted }
             }
-            return people.count
+            return (people.count, name)
         }
 
         fileprivate mutating func takeAlone() -> [Int] {
@@ -71,10 +77,13 @@ struct MassGaps: Sendable {
     }
 
     /// Notes that `number` fell silent in `region`; returns how many different people did within
-    /// 60 s.
-    mutating func open(_ number: Int, in region: UInt32, now: ObservedTime) -> Int {
+    /// 60 s, and the region's name.
+    mutating func open(
+        _ number: Int, in region: UInt32, _ names: NameTable, now: ObservedTime
+    ) -> (openings: Int, name: [UInt8]) {
         openings += 1
-        return regions[region, default: Region()].open(number, now: now)
+        return regions[region, default: Region()].open(
+            number, now: now, named: region, in: names)
     }
 
     /// The group of a mass in `region`, for somebody who belongs to it from now on, and how many

@@ -22,5 +22,5 @@ package struct OpenGaps: Equatable, Sendable {
 
 extension Gap {
     /// The suspicion under which it is open, which it is from OFFLINE to the return; nil otherwise.
-    var openCause: GapCause? { isCounted && due == nil ? report.suspected : nil }
+    var openCause: GapCause? { isCounted && due == nil ? kept.report.suspected : nil }
 }

@@ -26,10 +26,10 @@ package enum DecisionLine {
             JSONWriter.word(to?.word ?? "NOT_EXPECTED", to: &output)
             text(",\"origin\":", &output)
             JSONWriter.word(origin.word, to: &output)
-        case .gap(let at, let number, let report):
+        case .gap(let at, let number, let gap):
             begin(at, "gap", &output)
             responder(id(number), &output)
-            GapEvidence.appendMembers(report, to: &output)
+            GapEvidence.appendMembers(gap.report, to: &output)
         case .nudge(let at, let number, let report):
             begin(at, "nudge", &output)
             responder(id(number), &output)

@@ -67,10 +67,10 @@ package struct TuneAggregates: Equatable, Sendable {
         switch decision {
         case .status(let at, let number, let from, let to, let origin):
             take(at, number, from, to, origin, engine)
-        case .gap(_, let number, let report) where report.state == .open:
+        case .gap(_, let number, let gap) where gap.state == .open:
             reach(number)
             people[number].gapFrom = max(
-                report.facts.lastContactAt, people[number].activeAt)
+                gap.report.facts.lastContactAt, people[number].activeAt)
         case .alert(let at, let report) where report.key.name.isReplayed: take(at, report)
         case .nudge(_, _, let report):
             if report.kind == .send { counts.nudges += 1 }

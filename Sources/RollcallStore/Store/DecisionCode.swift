@@ -40,8 +40,8 @@ package struct DecisionCode {
         case .blind(let at, let begins, let since, let reason):
             let words = [begins ? 1 : 0, reason.rawValue] + PendingTurn.number(since.milliseconds)
             (kind, responder, self.at, body) = (.blind, 0, at, words)
-        case .gap(let at, let number, let report):
-            (kind, responder, self.at, body) = (.gap, Int64(number + 1), at, report.journalBytes)
+        case .gap(let at, let number, let gap):
+            (kind, responder, self.at, body) = (.gap, Int64(number + 1), at, gap.journalBytes)
         case .alert(let at, let report):
             (kind, responder, self.at, body) = (.alert, 0, at, report.journalBytes)
         case .notice(let at, let notice):
@@ -92,7 +92,7 @@ package struct DecisionCode {
                 reason: reason)
         case (.gap, _):
             return GapReport(journalBytes: Array(row.body)).map {
-                .gap(at: at, number: number, $0)
+                .gap(at: at, number: number, GapDecision($0))
             }
         case (.alert, _):
             return AlertReport(journalBytes: Array(row.body)).map { .alert(at: at, $0) }
@@ -147,7 +147,7 @@ package struct DecisionCode {
 extension DecisionRow {
     /// The report of a gap; nil if it is another decision.
     package var gap: GapReport? {
-        guard case .gap(_, _, let report) = DecisionCode.decision(self) else { return nil }
-        return report
+        guard case .gap(_, _, let gap) = DecisionCode.decision(self) else { return nil }
+        return gap.report
     }
 }

@@ -76,8 +76,14 @@ package struct PendingTurn {
 
     /// Takes over what `engine` decided and booked.
     package mutating func take(from engine: inout Engine) {
-        decisions = engine.takeDecisions()
+        append(engine.takeDecisions())
         dark = DarkRow.merged(engine.takeDarkBookings())
+    }
+
+    /// Adds decisions behind those that were taken before.
+    package mutating func append(_ taken: [NumberedDecision]) {
+        if decisions.isEmpty, decisions.capacity < taken.count { return decisions = taken }
+        decisions += taken
     }
 
     /// True if there is nothing to be kept but the sign of life.

@@ -149,9 +149,7 @@ package struct FleetStore {
         _ pending: inout PendingTurn, at instant: RunningTime
     ) throws(StoreError) {
         engine.advance(to: instant)
-        let before = pending.decisions
         pending.take(from: &engine)
-        if !before.isEmpty { pending.decisions = before + pending.decisions }
         turn += 1
         pending.close(number: turn, engine)
         pending.sample = sampler.sample(engine)
