@@ -36,10 +36,11 @@ class Draw:
         self.maybe(rule, "severity", lambda: draw.choice(SEVERITIES))
         self.maybe(rule, "labels", lambda: {
             name: draw.choice(NAMES) for name in draw.sample(
-                ("team", "job", "instance", "alertstate", "status", "cluster", "__x", "priority"), 2)})
+                ("team", "job", "instance", "alertstate", "status", "cluster", "__x", "priority", "on", "null",
+                 "NaN", "inf", "y", "by", "_", "bool"), 3)})
         self.maybe(rule, "annotations", lambda: {
             name: draw.choice(NAMES) for name in draw.sample(
-                ("summary", "description", "page_url", "call", "exp_labels"), 2)})
+                ("summary", "description", "page_url", "call", "exp_labels", "no", "null"), 2)})
         self.maybe(rule, "runbook_url", lambda: "https://wiki.example.org/" + draw.choice(
             ("x", "{{x}}", "a'b", "%7B", "a?b=c&d=e")))
         return rule

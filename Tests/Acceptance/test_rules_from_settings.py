@@ -7,6 +7,7 @@ Source: V20.
 import json
 import os
 import re
+import subprocess
 import unittest
 import urllib.request
 
@@ -111,6 +112,36 @@ class RandomSettingsTests(SettingsTestCase):
             self.assertEqual(expanded(rule["annotations"][annotation]), value, name)
         if "runbook_url" in given:
             self.assertEqual(expanded(rule["annotations"]["runbook_url"]), given["runbook_url"])
+
+    def test_a_rule_that_is_printed_wrongly_fails_its_tests(self):
+        settings = """
+            liveness: {on_duty: {expected: 30s, degraded_after: 60s, offline_after: 180s}}
+            feed: {stall_after: 100s, min_active: 5}
+            coverage: {regions: [north]}
+            alerts:
+              HighOfflineRate: {above: 0.2, min_active: 13, min_offline: 7, for: 100s, keep_firing_for: 7m}
+              NoOnlineResponders: {for: 45s, keep_firing_for: 3m, severity: warning, labels: {team: x}}
+            """
+        self.try_out(settings)
+        text = self.printed(settings)
+        for old, new in (
+                ("ratio > 0.2\n", "ratio > 0.2001\n"), ("ratio > 0.2\n", "ratio >= 0.2\n"),
+                (":sum >= 13\n", ":sum >= 12\n"), ('"OFFLINE"}) >= 7\n', '"OFFLINE"}) >= 6\n'),
+                ("for: 100s", "for: 90s"), ("for: 100s", "for: 106s"), ("keep_firing_for: 7m", "keep_firing_for: 6m"),
+                ("- rollcall_last_batch_timestamp_seconds > 100", "- rollcall_last_batch_timestamp_seconds > 85"),
+                ("- rollcall_last_batch_timestamp_seconds > 100", "- rollcall_last_batch_timestamp_seconds > 105"),
+                ("- process_start_time_seconds > 100", "- process_start_time_seconds > 0"),
+                ("[3m]) >= 5", "[3m]) >= 4"), ("[3m]) >= 5", "[15s]) >= 5"),
+                ("[60s])\n", "[30s])\n"), ("offset 60s", "offset 45s"), ("offset 60s", "offset 75s"),
+                ('sum{region="north"} == 0', 'sum{region="south"} == 0'), ("for: 45s", "for: 30s"),
+                ("team: x", "team: y"), ("keep_firing_for: 3m", "keep_firing_for: 4m"),
+                ("for: 30s", "for: 15s"), ("[115s]) == 1", "[30s]) == 1")):
+            with self.subTest(f"{old!r} → {new!r}"):
+                self.write(RULES, replaced(text, old, new))
+                self.tool("promtool", "check", "rules", RULES)
+                outcome = subprocess.run(
+                    ["promtool", "test", "rules", TESTS], capture_output=True, timeout=60, cwd=self.directory)
+                self.assertNotEqual(outcome.returncode, 0)
 
     def test_alerts_get_to_their_receivers(self):
         for seed in list(self.seeds())[:4]:

@@ -115,6 +115,10 @@ import Testing
             text.contains(
                 "rollcall_alert_receivers{alertname=\"TelemetryFeedDown\", severity=\"warning\"} > 0"
             ))
+        // Whoever is told of a part only is not named.
+        let partly = slack("oncall", ", match: {severity: critical}") + ", "
+        let named = try rules("receivers: [\(partly + slack("north", ", match: {region: north}"))]")
+        #expect(named.contains("# NoOnlineResponders (critical): oncall\n"))
         // Everything is told here: nothing can be twice.
         let both = everything + ", " + slack("rest", "")
         let none = try rules(

@@ -81,6 +81,8 @@ package struct AlertAudience: Sendable {
     package private(set) var isOn = false
     /// The receivers that are told of some of them at least.
     package private(set) var receivers: [Receiver] = []
+    /// Those of them that are told of each as soon as it fires, or of each of one sort.
+    package private(set) var certain: [Receiver] = []
     /// True if of each of them somebody is told as soon as it fires.
     package private(set) var isWhole = false
 
@@ -102,6 +104,9 @@ package struct AlertAudience: Sendable {
             let shapes = on.filter(audience.isOf)
             audience.isOn = !shapes.isEmpty
             audience.receivers = pagers.filter { pager in shapes.contains { $0.mayBe(for: pager) } }
+            audience.certain = pagers.filter { pager in
+                shapes.contains { $0.isAlways(for: pager) }
+            }
             audience.isWhole =
                 !shapes.isEmpty
                 && shapes.allSatisfy { shape in pagers.contains { shape.isAlways(for: $0) } }

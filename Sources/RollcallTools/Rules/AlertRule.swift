@@ -66,8 +66,11 @@ struct AlertRule {
         _ name: AlertName, _ rule: AlertRules.Rule, selected: String = "",
         without more: [String] = [], while condition: String = "instance:rollcall_not_watching:up"
     ) -> [String] {
-        let names =
-            ["alertname", "alertstate", "severity"] + more + RuleSettings.added(rule).map(\.name)
+        // To PromQL these two are numbers. An alert has one value of a label of the settings in any case.
+        let added = RuleSettings.added(rule).map(\.name).filter {
+            !["inf", "nan"].contains($0.lowercased())
+        }
+        let names = ["alertname", "alertstate", "severity"] + more + added
         return [
             "or", "  -max without (\(names.joined(separator: ", ")))",
             "    (ALERTS{alertname=\"\(name.word)\", alertstate=\"firing\"\(selected)})",
@@ -95,7 +98,7 @@ struct AlertRule {
     private var labelLines: String {
         let suspected = isSuspected ? ", suspected: \"true\"" : ""
         if added.isEmpty { return "        labels: {severity: \(severity.word)\(suspected)}\n" }
-        let lines = added.map { "          \($0.name): \(Self.literal($0.value))\n" }.joined()
+        let lines = added.map { "          \(Self.pair($0))\n" }.joined()
         return "        labels:\n          severity: \(severity.word)\n"
             + (isSuspected ? "          suspected: \"true\"\n" : "") + lines
     }
@@ -113,14 +116,12 @@ struct AlertRule {
         }
         if !own.contains("runbook_url") { text += "          runbook_url: runbooks/\(name).md\n" }
         if !own.contains("page_url"), !page.isEmpty { text += "          page_url: \(page)\n" }
-        for (name, value) in annotations {
-            text += "          \(name): \(Self.literal(value))\n"
-        }
+        for annotation in annotations { text += "          \(Self.pair(annotation))\n" }
         return text
     }
 
-    /// A text that is no template.
-    private static func literal(_ text: String) -> String {
-        RuleText.yaml(RuleText.template(text))
+    /// A name with a text that is no template.
+    private static func pair(_ pair: (name: String, value: String)) -> String {
+        "\(RuleText.yaml(pair.name)): \(RuleText.yaml(RuleText.template(pair.value)))"
     }
 }

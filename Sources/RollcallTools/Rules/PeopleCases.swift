@@ -83,12 +83,14 @@ enum PeopleCases {
         if rate.alerts.offlineMinActive > 1 {
             let few = rate.alerts.offlineMinActive - 1
             test.comment("All OFFLINE, and too few to be a rate.")
+            test.series("rollcall_watching", instance: "few", [(0, .number(1))], last: last)
             rate.add(to: &test, [(0, few, few)], instance: "few", last: last)
         }
         if rate.alerts.offlineMin > 1 {
             let offline = rate.alerts.offlineMin - 1
             let all = max(offline, rate.alerts.offlineMinActive)
             test.comment("Enough people, and too few OFFLINE.")
+            test.series("rollcall_watching", instance: "some", [(0, .number(1))], last: last)
             rate.add(to: &test, [(0, offline, all)], instance: "some", last: last)
         }
         let firing = firing(

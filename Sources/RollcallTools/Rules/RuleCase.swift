@@ -44,10 +44,12 @@ struct RuleCase {
 
         /// The lines of it in a list.
         var text: String {
-            let pairs = labels.map { "\($0.name): \(RuleText.yaml($0.value))" }
+            let pairs = labels.map { "\(RuleText.yaml($0.name)): \(RuleText.yaml($0.value))" }
             return "          - exp_labels: {\(pairs.joined(separator: ", "))}\n"
                 + "            exp_annotations:\n"
-                + annotations.map { RuleText.yaml($0.value, after: $0.name, indent: 14) }.joined()
+                + annotations.map {
+                    RuleText.yaml($0.value, after: RuleText.yaml($0.name), indent: 14)
+                }.joined()
         }
     }
 

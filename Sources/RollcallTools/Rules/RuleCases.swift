@@ -91,12 +91,12 @@ enum RuleCases {
         func unknown(_ region: String, _ values: [(from: Int, RuleCase.Value)]) {
             test.series(
                 "rollcall_responders", of: [("region", region), ("status", "UNKNOWN")], values,
-                last: steps + 8)
+                last: 2 * steps + 4)
         }
         for (status, count) in [("DEGRADED", 1), ("OFFLINE", 2)] {
             test.series(
                 "rollcall_responders", of: [("region", "north"), ("status", status)],
-                [(0, .number(count))], last: steps + 8)
+                [(0, .number(count))], last: 2 * steps + 4)
         }
         test.comment(
             "New at 0:15; a shift that begins at 0:30; one who leaves; a region that is gone; heard, and "
@@ -113,8 +113,9 @@ enum RuleCases {
         }
         said(steps - 1, [("north", "3")])
         said(steps, [("north", "3"), ("relief", "1"), ("gone", "1"), ("heard", "1")])
+        // As late as an answer still tells of the step at which nobody of `heard` was UNKNOWN.
         said(
-            steps + 2,
+            2 * steps,
             [("north", "3"), ("new", "4"), ("relief", "1"), ("shift", "3"), ("heard", "0")])
         return test
     }

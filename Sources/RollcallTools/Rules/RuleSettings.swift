@@ -41,7 +41,7 @@ struct RuleSettings {
         // Rollcall counts nobody while it is switched off, and a reload may switch it on.
         if !found.isOn, name != .responderOffline { return .off }
         if printsAll || !found.isWhole { return .printed }
-        return .elsewhere(found.receivers.map { String(decoding: $0.name, as: UTF8.self) })
+        return .elsewhere(found.certain.map { String(decoding: $0.name, as: UTF8.self) })
     }
 
     /// True if alerts of this name are in the file, of one severity at least.

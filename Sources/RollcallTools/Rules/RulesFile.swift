@@ -40,8 +40,7 @@ enum RulesFile {
         # Thresholds, `for`, `keep_firing_for`, severities, labels and annotations are those of the
         # settings. What a scrape cannot tell is said beside the rule, and of all of them: `for` runs in
         # Prometheus' time here, in watched time there, and is rounded up to evaluations; one failed scrape
-        # lets a pending alert wait anew; after blindness nobody gets a grace here; who it is, and of which
-        # circles, no metric says.
+        # lets a pending alert wait anew; who it is, and of which circles, no metric says.
         #
         # While Rollcall does not see (`rollcall_watching` is 0, or no scrape succeeds) nothing gets worse
         # and nothing is over: no alert about people fires, and one that fires goes on firing. The second
@@ -172,7 +171,8 @@ enum RulesFile {
                     ? "which are two scrapes (the threshold on duty is \(RuleText.words(duty))), "
                     : "the threshold on duty, ")
                 + "even if they relieved each other. On a mission (\(RuleText.words(mission))) Rollcall's own "
-                + "alert is \(other). Of factors and thresholds in the background nothing is known here.",
+                + "alert is \(other). Of factors, thresholds in the background and the grace after blindness "
+                + "nothing is known here.",
             indent: 6)
     }
 
