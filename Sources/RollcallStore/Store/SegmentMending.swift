@@ -135,13 +135,15 @@ struct SegmentMending {
                     ? (hole.after?.firstTurn ?? tableTurn, hole.after?.firstRow ?? tableRow)
                     : nil)
             let lost = parts[begin..<end].count { $0.isUnread }
+            before = segment
+            begin = end
+            // Nothing says of which turns it was.
+            guard segment.lastTurn > 0 else { continue }
             let isNeeded = hole.after != nil || !isLast || !isInTables(segment)
             let state: Segment.State =
                 isNeeded && segment.lastTurn >= segment.firstTurn
                 ? .complete : .obsolete
             found.append((SegmentTable.Whole(segment: segment, state: state), isNeeded ? lost : 0))
-            before = segment
-            begin = end
         }
         return found
     }

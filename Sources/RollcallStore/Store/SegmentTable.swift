@@ -22,6 +22,9 @@ struct SegmentTable {
         var before, after: Segment?
     }
 
+    /// More blocks than a hole has, of some hundred a segment.
+    private static let holeMax: UInt64 = 1 << 20
+
     /// By their turns.
     private(set) var whole: [Whole] = []
     /// The first turns of damaged rows, as they say.
@@ -68,7 +71,10 @@ struct SegmentTable {
             let found = try ends.first([.block: begin, .limit: end]) { row in
                 row.isNull(.first) ? nil : row.integer(.first)...row.integer(.last)
             }
-            guard let found, let blocks = found else { continue }
+            // A block whose number is damaged may stand anywhere, and belongs to nobody.
+            guard let found, let blocks = found,
+                UInt64(bitPattern: blocks.upperBound &- blocks.lowerBound) < Self.holeMax
+            else { continue }
             holes.append(Hole(blocks: blocks, before: before, after: after))
         }
     }
