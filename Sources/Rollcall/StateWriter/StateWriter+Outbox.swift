@@ -12,6 +12,15 @@ import RollcallSupport
 /// The first two may be one commit. Nothing is sent but what a commit says was begun, so that
 /// after a crash everything that may have arrived is known to.
 extension StateWriter {
+    /// Answers and sends what a turn has kept, or a loop that needed none.
+    func finish(_ folded: FoldedTurn) {
+        for (reply, receipt) in folded.replies { reply(.committed(receipt)) }
+        workload.turned(after: ContinuousClock.now - folded.began)
+        send(folded.pending.sendings)
+        sendPushes(folded.pending.pushSendings)
+        answer(folded.questions, at: folded.now)
+    }
+
     /// Notices that are waited for at once, at most.
     static let noticeWaitsMax = 16
 

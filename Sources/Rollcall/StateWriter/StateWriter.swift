@@ -391,13 +391,4 @@ package final class StateWriter: @unchecked Sendable {
         }
         if folded.asksStandings { folded.noteStandings(engine) }
     }
-
-    /// Answers and sends what a turn has kept, or a loop that needed none.
-    func finish(_ folded: FoldedTurn) {
-        for (reply, receipt) in folded.replies { reply(.committed(receipt)) }
-        workload.turned(after: ContinuousClock.now - folded.began)
-        send(folded.pending.sendings)
-        sendPushes(folded.pending.pushSendings)
-        answer(folded.questions, at: folded.now)
-    }
 }

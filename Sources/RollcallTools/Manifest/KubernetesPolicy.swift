@@ -1,4 +1,4 @@
-/// Who reaches Rollcall in Kubernetes, for clusters whose network heeds a NetworkPolicy. Probes come from the
+/// NetworkPolicies of Rollcall in Kubernetes, for clusters whose network heeds them. Probes come from the
 /// machine itself and are let through. Where Rollcall calls is not limited: receivers are anywhere.
 enum KubernetesPolicy {
     /// Beside a backend, whose own ports stay as open as they were.

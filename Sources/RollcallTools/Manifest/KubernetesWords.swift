@@ -1,4 +1,4 @@
-/// What is one thing in a manifest and a value in a chart of Helm.
+/// The places of a manifest in which a chart of Helm has values.
 struct KubernetesWords {
     /// The name of the workload, its Service and its ConfigMap.
     var name = "rollcall"
@@ -16,13 +16,13 @@ struct KubernetesWords {
         """
     /// The labels of a PodMonitor.
     var monitorLabels = " {release: prometheus}"
-    /// Who may write and ask: peers of a NetworkPolicy, likewise.
+    /// Those that may write and ask: peers of a NetworkPolicy, likewise.
     var clients = """
 
                 # CHANGE: your backends, and whoever looks at the page.
                 - podSelector: {matchLabels: {app: backend}}
         """
-    /// Who scrapes.
+    /// Those that scrape.
     var scrapers = """
 
                 # CHANGE: the namespace of Prometheus.

@@ -26,7 +26,7 @@ extension Manifest {
         package var place: Place
         /// True for a PodMonitor instead of annotations.
         package var hasPodMonitor: Bool
-        /// What rules are printed.
+        /// The rules that are printed.
         package var rules = RuleOptions()
 
         /// A form; without arguments one alone, beside a backend.
