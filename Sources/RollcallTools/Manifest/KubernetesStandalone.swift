@@ -113,11 +113,12 @@ enum KubernetesStandalone {
                   ports:
                     - {name: http, containerPort: 10112}
                     - {name: metrics, containerPort: 10113}
-                  # After a crash the tail of the journal is folded again first: about 2 s for a million people.
+                  # After a crash the tail of the journal is folded again first: about 2 s for a million
+                  # people; an upgrade copies the store.
                   startupProbe:
                     httpGet: {path: /-/ready, port: metrics}
                     periodSeconds: 1
-                    failureThreshold: 300
+                    failureThreshold: 1800
                   # Fails when the process does not answer, and when the loop that judges people has
                   # stood still for 60 s. A full disk is neither.
                   livenessProbe:
