@@ -75,7 +75,8 @@ enum RequestFuzz {
 
     private static func answer(_ router: Router, _ request: HTTPRequest) -> HTTPResponse {
         let traffic = HTTPTraffic(
-            limits: HTTPLimits(), early: { _ in nil }, refused: { _, _ in }, full: { _ in },
+            limits: HTTPLimits(), web: nil, early: { _ in nil }, refused: { _, _ in },
+            full: { _ in },
             handler: { _, _ in })
         // Without a connection: one that is never parked is never asked for its handle.
         guard let handle = OpaquePointer(bitPattern: 16) else { fatalError("no handle") }
