@@ -86,6 +86,12 @@ class ImageTests(RollcallTestCase):
             process = json.load(file)["process"]
         self.assertEqual((process["user"]["uid"], process["user"]["gid"]), (USER, USER))
         self.assertEqual(process["args"][:2], ["rollcall", "serve"])
+        # Docker's older kind of store reads this instead of the index.
+        layout = os.path.join(self.directory, "layout")
+        with open(os.path.join(layout, "manifest.json"), encoding="utf-8") as file:
+            entry, = json.load(file)
+        for path in [entry["Config"], *entry["Layers"]]:
+            self.assertEqual(digest(os.path.join(layout, path)), os.path.basename(path))
         store = os.stat(os.path.join(root, "var/lib/rollcall"))
         self.assertEqual((store.st_uid, store.st_mode & 0o777), (USER, 0o700))
 

@@ -255,6 +255,14 @@ class StandaloneTests(ManifestTestCase):
         other = pod["volumes"][1]["secret"]
         self.assertEqual((other["secretName"], other["items"]), ("mine", [{"key": "hook", "path": "hook"}]))
 
+    def test_who_is_not_named_is_not_let_in(self):
+        # `from: []` of Kubernetes is everybody.
+        chart = self.chart(networkPolicy={"clients": [], "scrapers": []})
+        self.assertFalse(chart["NetworkPolicy"]["spec"]["ingress"])
+        chart = self.chart(networkPolicy={"clients": []})
+        rule, = chart["NetworkPolicy"]["spec"]["ingress"]
+        self.assertEqual(rule["ports"], [{"port": 10113}])
+
     def test_it_starts_with_the_chart(self):
         self.started(self.chart())
 

@@ -28,6 +28,15 @@ import Testing
         )
     }
 
+    @Test func `V19: labels that somebody gave an alert are not told, neither name nor value`() {
+        #expect(
+            log(
+                #"time=2026-11-21T15:14:20.960Z level=info component=rollcall msg="an alert fires" alertname=HighOfflineRate count=3 kim=1 oncall=+491701234567 role=kim_mueller severity=critical total=9"#
+            )
+                == #"time=2026-11-21T15:14:20.960Z level=info component=rollcall msg="an alert fires" alertname=HighOfflineRate count=3 severity=critical total=9"#
+        )
+    }
+
     @Test(arguments: [
         #"time=2026-11-21T15:14:20.960Z level=warn component=rollcall msg="receivers.kim: https://kim.example/hook is slow""#,
         #"time=2026-11-21T15:14:20.960Z level=warn component=rollcall msg="/home/kim/a.yml: every user of this machine can read it""#,

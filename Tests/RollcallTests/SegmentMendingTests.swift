@@ -102,6 +102,30 @@ import Testing
         }
     }
 
+    @Test func `J12: blocks of a segment that was never finished go, once`() throws {
+        _ = try packed()
+        let blocks = "SELECT count(*) FROM blocks WHERE id >= "
+        let first = try #require(
+            try StoreSurgery.run(
+                directory.store,
+                "SELECT block FROM segments ORDER BY first_turn DESC LIMIT 1"
+            ).first)
+        // A kill in the midst of packing: of its blocks those of rows are there, and its row is damaged.
+        for table in [
+            "blocks WHERE id = (SELECT max(id) FROM blocks)", "segments WHERE block = \(first)",
+        ] {
+            try StoreSurgery.run(directory.store, "DELETE FROM \(table)")
+        }
+        #expect(try StoreSurgery.run(directory.store, blocks + first) != ["0"])
+        let store = try StateStore(path: directory.store)
+        #expect(try #require(store.journal.segmentDamage).segments.isEmpty)
+        try store.journal.close()
+        #expect(try StoreSurgery.run(directory.store, blocks + first) == ["0"])
+        let again = try StateStore(path: directory.store)
+        #expect(again.journal.segmentDamage == nil)
+        try again.journal.close()
+    }
+
     @Test func `J12: a segment's row that its index does not find is made anew`() throws {
         let truth = try packed()
         let turns = try turns()

@@ -76,7 +76,15 @@ extension StateWriter {
         (upkeep.hasCleared, upkeep.clearedThrough) = (true, last)
         let erased = chores.erasures.erasures.values.map(\.requestedAt).max() ?? .distantPast
         let aged = engine.clock.wallNow - engine.policy.retention
-        let deleted = StoreQuarantine.deleteReplaced(storePath, changedBefore: max(erased, aged))
+        let time = max(erased, aged)
+        var deleted = StoreQuarantine.deleteReplaced(storePath, changedBefore: time)
+        do throws(StoreError) {
+            // The erasure may have been over elsewhere, and have come with a copy of the store.
+            deleted += try StoreUpgrade.deleteCopies(of: storePath, before: time, newerBefore: time)
+        } catch {
+            upkeep.hasCleared = false
+            log.error("copies of the store cannot be deleted", metadata: ["error": "\(error)"])
+        }
         guard !deleted.isEmpty else { return }
         log.warning(
             "what was put aside of this member's store is deleted: people were erased since",

@@ -83,6 +83,8 @@ package final class StateWriter: @unchecked Sendable {
     var positionWaits: [PositionWait] = []
     /// The news that nobody has taken, as of an instant of the machine's clock.
     var unreachedKnown = (at: Int64.min / 4, what: Unreached())
+    /// True if the turn before left the log as long as it is.
+    private var leavesLog = false
     /// The callers who wait for the turn that keeps what a reload has retried soon.
     private var retriedSoon: [@Sendable () -> Void] = []
     var pushes: PushBox
@@ -348,8 +350,9 @@ package final class StateWriter: @unchecked Sendable {
             edge.turned(after: ContinuousClock.now - folded.began)
         }
         finish(folded)
-        // Of a mass the log is long: whoever came meanwhile is answered first.
-        if folded.writer == nil { tendLog() }
+        // Of a mass the log is long: whoever came meanwhile is answered first, once.
+        leavesLog = folded.writer != nil && !leavesLog
+        if !leavesLog { tendLog() }
     }
 
     /// Folds what waits and, if there is anything to be kept, evaluates it.

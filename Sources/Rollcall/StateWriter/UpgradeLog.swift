@@ -27,7 +27,8 @@ enum UpgradeLog {
                         "bytes": "\(plan.bytes)",
                     ])
             case .copied(let bytes, let all):
-                guard bytes % everyBytes == 0 else { return }
+                // A word comes with each piece of some megabytes; of comparing, from where copying ended.
+                guard bytes % everyBytes < StoreUpgrade.pieceBytes else { return }
                 onWait("Copying the store before an upgrade, \(bytes * 100 / max(1, all)) %")
             case .kept(let plan):
                 onWait("Bringing the store up to date")

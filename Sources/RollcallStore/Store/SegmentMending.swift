@@ -69,9 +69,8 @@ struct SegmentMending {
             if let failure = table.failure { throw failure }
             try connection.run("BEGIN IMMEDIATE")
             let segments = try SegmentMending(table, connection).write()
-            if evidence != nil {
-                try JournalSchema.checkPages(connection, isSuspect: isSuspect)
-            }
+            // A page that another table has, too, must not be freed with this one's.
+            try JournalSchema.checkPages(connection, isSuspect: true)
             try connection.run("COMMIT")
             return SegmentDamage(
                 evidence: evidence?.finding ?? "a row of table segments is not as it was written",
@@ -129,16 +128,24 @@ struct SegmentMending {
         while begin < parts.count {
             let end = Self.end(of: parts, from: begin)
             let isLast = end == parts.count
+            let block = hole.blocks.lowerBound + Int64(begin)
+            if parts[begin..<end].allSatisfy(\.isRows) {
+                // A segment that is whole has turns. This one was never finished, or is half cut off.
+                try delete(block..<block + Int64(end - begin))
+                begin = end
+                continue
+            }
             let segment = segment(
-                parts[begin..<end], block: hole.blocks.lowerBound + Int64(begin), before,
+                parts[begin..<end], block: block, before,
                 upTo: isLast
                     ? (hole.after?.firstTurn ?? tableTurn, hole.after?.firstRow ?? tableRow)
                     : nil)
             let lost = parts[begin..<end].count { $0.isUnread }
             before = segment
             begin = end
-            // Nothing says of which turns it was.
-            guard segment.lastTurn > 0 else { continue }
+            // Nothing says of which turns it was, or another segment has them.
+            guard segment.lastTurn > 0, hole.after == nil || segment.firstTurn <= segment.lastTurn
+            else { continue }
             let isNeeded = hole.after != nil || !isLast || !isInTables(segment)
             let state: Segment.State =
                 isNeeded && segment.lastTurn >= segment.firstTurn
@@ -146,6 +153,13 @@ struct SegmentMending {
             found.append((SegmentTable.Whole(segment: segment, state: state), isNeeded ? lost : 0))
         }
         return found
+    }
+
+    private func delete(_ blocks: Range<Int64>) throws(StoreError) {
+        let delete = try Statement(
+            connection, "DELETE FROM blocks WHERE id >= :block AND id < :limit")
+        defer { delete.finalize() }
+        try delete.run([.block: blocks.lowerBound, .limit: blocks.upperBound])
     }
 
     /// True if the tables still have all of it: it was not complete, or nothing was removed yet.

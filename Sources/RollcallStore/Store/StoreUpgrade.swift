@@ -65,7 +65,9 @@ package enum StoreUpgrade {
     package static let bytesSpare: Int64 = 64 << 20
     /// The time for which a copy is kept.
     package static let keptFor = Milliseconds(7 * 86_400_000)
-    private static let chunkBytes = 4 << 20
+    /// Bytes that are copied or compared between two words of it.
+    package static let pieceBytes: Int64 = 4 << 20
+    private static let chunkBytes = Int(pieceBytes)
     private static let movingSeconds = 30
 
     /// Notes the newest turn in the transaction of an upgrade: until there is another one the store holds
@@ -141,7 +143,7 @@ package enum StoreUpgrade {
     /// Returns the copies beside the store at `path`, the newest version first.
     package static func copies(of path: String) -> [Copy] {
         var copies: [Copy] = []
-        for (ending, file) in siblings(of: path) {
+        for (ending, file) in (try? siblings(of: path)) ?? [] {
             guard ending.hasPrefix(".version-") else { continue }
             let numbers = ending.dropFirst(9).split(separator: ".").map { Int64($0) }
             var status = stat()
@@ -166,7 +168,7 @@ package enum StoreUpgrade {
         newerBefore newerTime: Timestamp = .distantFuture
     ) throws(StoreError) -> [String] {
         var deleted: [String] = []
-        for (ending, file) in siblings(of: path) {
+        for (ending, file) in try siblings(of: path) {
             let isNewer = ending.hasPrefix(".newer-")
             guard ending.hasPrefix(".version-") || isNewer else { continue }
             let limit = isNewer ? newerTime : time
@@ -184,11 +186,15 @@ package enum StoreUpgrade {
     }
 
     /// The endings and the paths of files whose names begin as the store's.
-    private static func siblings(of path: String) -> [(ending: String, path: String)] {
+    private static func siblings(
+        of path: String
+    ) throws(StoreError) -> [(ending: String, path: String)] {
         let slash = path.lastIndex(of: "/")
         let directory = slash.map { String(path[...$0]) } ?? "./"
         let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
-        guard let stream = opendir(directory) else { return [] }
+        guard let stream = opendir(directory) else {
+            throw .file(call: "opendir", path: directory, errno: errno)
+        }
         defer { closedir(stream) }
         var found: [(String, String)] = []
         while let entry = readdir(stream) {
@@ -234,13 +240,14 @@ package enum StoreUpgrade {
         _ plan: Plan, _ connection: SQLiteConnection, _ lock: StoreLock, store: CInt, _ watch: Watch
     ) throws(StoreError) {
         try moveLog(plan, connection, lock)
+        let partial = plan.copyPath + ".partial"
+        // Of an upgrade that was cut off: the store is the older one still, and is copied anew.
+        for path in [partial, plan.copyPath] { unlink(path) }
         let bytes = Int64(StoreFile.size(plan.path))
         let free = bytesFree(beside: plan.path) ?? .max
         guard free >= bytes + bytesSpare else {
             throw .upgrade(.noRoom(plan, free: free))
         }
-        let partial = plan.copyPath + ".partial"
-        unlink(partial)
         do throws(StoreError) {
             try copy(store, bytes, to: partial, watch)
             guard rename(partial, plan.copyPath) == 0 else {
@@ -282,6 +289,13 @@ package enum StoreUpgrade {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .file(call: "open", path: path, errno: errno) }
         defer { close(descriptor) }
+        // Whoever put it there, it is for the server to read.
+        var owner = stat()
+        if geteuid() == 0, fstat(store, &owner) == 0,
+            fchown(descriptor, owner.st_uid, owner.st_gid) != 0
+        {
+            throw .file(call: "fchown", path: path, errno: errno)
+        }
         try each(of: bytes, watch, done: 0) { (offset, count, chunk) throws(StoreError) in
             try read(store, chunk, count, offset, path)
             var written = 0

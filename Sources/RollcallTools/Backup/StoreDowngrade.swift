@@ -110,9 +110,10 @@ package struct StoreDowngrade {
 
     /// Gives the newer store a name of its own, beside the one it has; nil if there is none.
     private func keepNewer() throws(UpgradeError) -> String? {
-        guard StoreFile.size(path) > 0 else { return nil }
         let wall = ClockReading.now().wall
-        if moveLog() {
+        // One that was killed in the midst of this left its log: that is kept, too.
+        guard StoreFile.size(path) > 0 || StoreQuarantine.isLogAlone(path) else { return nil }
+        if StoreFile.size(path) > 0, try moveLog() {
             let name = StoreQuarantine.freeName(path, .newer, at: wall)
             if link(path, name) == 0 { return name }
             guard [EPERM, EOPNOTSUPP, EMLINK].contains(errno) else {
@@ -128,7 +129,8 @@ package struct StoreDowngrade {
     }
 
     /// Moves the log into the file, so that one name is all of it; false if that cannot be.
-    private func moveLog() -> Bool {
+    /// - Throws: `UpgradeError` if somebody reads the store.
+    private func moveLog() throws(UpgradeError) -> Bool {
         guard StoreFile.size(path + "-wal") > 0 else { return true }
         do throws(StoreError) {
             let connection = try SQLiteConnection(path: path, access: .readWrite)
@@ -139,6 +141,9 @@ package struct StoreDowngrade {
         } catch {
             return false
         }
-        return StoreFile.size(path + "-wal") == 0
+        guard StoreFile.size(path + "-wal") == 0 else {
+            throw .store(.upgrade(.isRead(path: path)))
+        }
+        return true
     }
 }

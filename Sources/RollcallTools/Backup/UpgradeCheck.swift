@@ -21,7 +21,7 @@ package struct UpgradeCheck {
     private let path: String
     private let plan: StoreUpgrade.Plan?
     private let version: StoreUpgrade.Version?
-    private let free: Int64?
+    private var free: Int64?
     private let copies: [StoreUpgrade.Copy]
     /// People who are being erased: once that is over there is no copy.
     private var erasing: Int64 = 0
@@ -45,6 +45,12 @@ package struct UpgradeCheck {
             version = try StoreUpgrade.version(connection, found)
             free = StoreUpgrade.bytesFree(beside: path)
             copies = StoreUpgrade.copies(of: path)
+            // What a cut off upgrade left goes before there is a new copy.
+            if let plan, let bytes = free {
+                free =
+                    bytes + Int64(StoreFile.size(plan.copyPath))
+                    + Int64(StoreFile.size(plan.copyPath + ".partial"))
+            }
             if let plan {
                 rowSeconds = try Self.rowSeconds(connection, plan.from.store)
                 if plan.from.store >= 2 {

@@ -148,7 +148,7 @@ enum KubernetesMembers {
                   startupProbe:
                     httpGet: {path: /-/healthy, port: metrics}
                     periodSeconds: 1
-                    failureThreshold: 300
+                    failureThreshold: 1800
                   # Fails when the process does not answer, and when the loop that judges people has
                   # stood still for 60 s. An etcd that is away is neither.
                   livenessProbe:

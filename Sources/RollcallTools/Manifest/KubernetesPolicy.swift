@@ -15,7 +15,14 @@ enum KubernetesPolicy {
 
     /// Alone.
     static func standalone(_ words: KubernetesWords) -> String {
-        policy(words.name, app: words.name) + writes(words.clients) + metrics(words)
+        policy(words.name, app: words.name) + given("clients", words, writes(words.clients))
+            + given("scrapers", words, metrics(words))
+    }
+
+    /// A rule of a chart that goes where the value is empty: a rule from nobody named is one for everybody.
+    private static func given(_ value: String, _ words: KubernetesWords, _ rule: String) -> String {
+        guard words.isChart else { return rule }
+        return "{{- if .Values.networkPolicy.\(value) }}\n\(rule){{- end }}\n"
     }
 
     /// Several members and the proxy before them.

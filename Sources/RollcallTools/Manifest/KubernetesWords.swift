@@ -29,6 +29,9 @@ struct KubernetesWords {
                 - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}
         """
 
+    /// True if they are values of a chart.
+    var isChart = false
+
     /// Those of a chart: its values by name.
     static let helm = KubernetesWords(
         name: "{{ .Release.Name }}", image: "{{ .Values.image }}",
@@ -37,5 +40,5 @@ struct KubernetesWords {
         resources: "\n{{ toYaml .Values.resources | indent 12 }}",
         monitorLabels: "\n{{ toYaml .Values.podMonitor.labels | indent 4 }}",
         clients: "\n{{ toYaml .Values.networkPolicy.clients | indent 8 }}",
-        scrapers: "\n{{ toYaml .Values.networkPolicy.scrapers | indent 8 }}")
+        scrapers: "\n{{ toYaml .Values.networkPolicy.scrapers | indent 8 }}", isChart: true)
 }

@@ -11,7 +11,7 @@ enum ReportLog {
 
     /// Returns the lines as they may be told. Names are learnt of all before the first is told.
     static func shown(_ lines: [String], _ names: inout ReportNames) -> [String] {
-        let read = lines.suffix(linesMax).map { fields(of: $0) }
+        let read = lines.suffix(linesMax).map { fields(of: $0).map(withoutLabels) }
         for fields in read {
             for (key, value) in fields ?? [] where ReportNames.kinds.contains(key) {
                 _ = names.alias(value, of: key)
@@ -23,6 +23,21 @@ enum ReportLog {
                 "\(key)=\(quoted(shownField(value, of: key, &names)))"
             }.joined(separator: " ")
         }
+    }
+
+    /// The fields of an alert's line that are ours: its labels are somebody's own, names and values.
+    private static let ofAlerts: Set<String> = [
+        "time", "level", "component", "msg", "alertname", "severity", "count", "total", "incident",
+        "region", "source", "suspected",
+    ]
+
+    private static func withoutLabels(
+        _ fields: [(key: String, value: String)]
+    ) -> [(key: String, value: String)] {
+        guard fields.contains(where: { $0.key == "alertname" && !$0.value.isEmpty }),
+            fields.contains(where: { $0.key == "total" })
+        else { return fields }
+        return fields.filter { ofAlerts.contains($0.key) }
     }
 
     private static func shownField(
