@@ -109,6 +109,50 @@ import Testing
         #expect(verdict(gate, request("alice", "another"), from: 2) == "waits, 401")
     }
 
+    @Test func `who waits for the same from two networks leaves the places of both`() throws {
+        let goOn = Mailbox<Bool>()
+        let gate = PasswordGate(try policy([("alice", Self.hash)])) { _, _ in
+            goOn.takeAll(waiting: 30_000).first
+        }
+        defer { gate.close() }
+        for round in 0...PasswordGate.waitingOfNetworkMax {
+            let request = request("alice", "guess-\(round)")
+            let answers = Mailbox<Int>()
+            for network in [UInt64(1), 2] {
+                guard case .wait(let shown) = gate.verdict(on: request, from: network) else {
+                    Issue.record("network \(network) is refused in round \(round)")
+                    continue
+                }
+                gate.check(shown) { answers.put($0?.status ?? 0) }
+            }
+            goOn.put(false)
+            var statuses: [Int] = []
+            while statuses.count < 2 {
+                let more = answers.takeAll(waiting: 30_000)
+                guard !more.isEmpty else { break }
+                statuses += more
+            }
+            #expect(statuses == [401, 401])
+        }
+    }
+
+    @Test func `a password that there was no memory to look at is not wrong, and looked at again`()
+        throws
+    {
+        let outcomes = Mailbox<Bool>()
+        let gate = PasswordGate(try policy([("alice", Self.hash)])) { _, _ in
+            outcomes.takeAll(waiting: 0).first
+        }
+        defer { gate.close() }
+        for _ in 0...FailedAttempts.atOnceMax {
+            #expect(verdict(gate, request("alice", "secret-one")) == "waits, 503")
+        }
+        outcomes.put(true)
+        #expect(verdict(gate, request("alice", "secret-one")) == "waits, passes as alice")
+        #expect(Bcrypt.isRight([0x78], for: ("no hash", true)) == nil)
+        #expect(Bcrypt.isRight([0x78], for: ("", false)) == false)
+    }
+
     @Test func `attempts are taken, given back and forgotten by the clock`() {
         var attempts = FailedAttempts()
         for _ in 0..<FailedAttempts.atOnceMax {

@@ -18,10 +18,13 @@ package enum Bcrypt {
     }
 
     /// Returns true if a password is the one of `hash`. Of nobody's it is never right, and it takes as
-    /// long to say so as of the one that is looked at instead.
-    static func isRight(_ password: [UInt8], for hash: (text: String, isSomebodys: Bool)) -> Bool {
+    /// long to say so as of the one that is looked at instead. Nil if there was no memory for it, which
+    /// says nothing of the password.
+    static func isRight(_ password: [UInt8], for hash: (text: String, isSomebodys: Bool)) -> Bool? {
+        // The last user may just have been taken out.
+        guard !hash.text.isEmpty else { return false }
         let shown = password.contains(0) ? [] : password
-        guard let made = CryptLibrary.shared?.hashed(shown, as: hash.text) else { return false }
+        guard let made = CryptLibrary.shared?.hashed(shown, as: hash.text) else { return nil }
         var difference = UInt8(made.utf8.count == hash.text.utf8.count ? 0 : 1)
         for (a, b) in zip(made.utf8, hash.text.utf8) { difference |= a ^ b }
         return difference == 0 && hash.isSomebodys && !password.contains(0)

@@ -34,13 +34,18 @@ package final class PasswordGate: Sendable {
 
     private typealias Done = @Sendable (HTTPResponse?) -> Void
 
-    private struct Job: Sendable {
-        let shown: Shown
+    /// Compares a password with a hash; nil if there was no memory for it.
+    typealias Comparison =
+        @Sendable (_ password: [UInt8], _ hash: (text: String, isSomebodys: Bool)) -> Bool?
+
+    /// Somebody who waits.
+    private struct Waiter: Sendable {
+        let network: UInt64
         let done: Done
     }
 
     private enum Message: Sendable {
-        case job(Job)
+        case look(Shown)
         case close
     }
 
@@ -50,7 +55,7 @@ package final class PasswordGate: Sendable {
         /// The codes of what was wrong a short while ago: who goes on showing the same costs nothing more.
         var wrong: Set<[UInt8]> = []
         /// Those who wait, by the code of what was shown.
-        var waiting: [[UInt8]: [Done]] = [:]
+        var waiting: [[UInt8]: [Waiter]] = [:]
         var waitingCount = 0
         var waitingOf: [UInt64: Int] = [:]
         var attempts = FailedAttempts()
@@ -61,14 +66,18 @@ package final class PasswordGate: Sendable {
     }
 
     private let policy: AccessPolicy
+    private let comparison: Comparison
     /// Of this process: codes are worth nothing outside of it.
     private let key: [UInt8]
     private let messages = Mailbox<Message>()
     private let state = Mutex(State())
 
     /// Looks at the passwords of the users of `policy`.
-    init(_ policy: AccessPolicy) {
+    init(
+        _ policy: AccessPolicy, comparison: @escaping Comparison = { Bcrypt.isRight($0, for: $1) }
+    ) {
         self.policy = policy
+        self.comparison = comparison
         key = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
     }
 
@@ -128,13 +137,14 @@ package final class PasswordGate: Sendable {
             if state.isClosed { return nil }
             state.waitingCount += 1
             state.waitingOf[shown.network, default: 0] += 1
+            let waiter = Waiter(network: shown.network, done: done)
             // The same is looked at once, for all who show it.
             if state.waiting[shown.code] != nil {
-                state.waiting[shown.code]?.append(done)
+                state.waiting[shown.code]?.append(waiter)
                 return true
             }
             state.attempts.take(shown.network, at: ClockReading.now().elapsed)
-            state.waiting[shown.code] = [done]
+            state.waiting[shown.code] = [waiter]
             if !state.isRunning {
                 state.isRunning = DetachedThread.start { [self] in run() }
             }
@@ -142,7 +152,7 @@ package final class PasswordGate: Sendable {
                 settle(shown, &state)
                 return nil
             }
-            messages.put(.job(Job(shown: shown, done: done)))
+            messages.put(.look(shown))
             return true
         }
         if isBegun == nil { done(Self.busy) }
@@ -159,11 +169,11 @@ package final class PasswordGate: Sendable {
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
         while true {
             for message in messages.takeAll(waiting: idleWait) {
-                guard case .job(let job) = message else {
+                guard case .look(let shown) = message else {
                     refuseAll()
                     return
                 }
-                look(at: job.shown)
+                look(at: shown)
             }
         }
     }
@@ -172,19 +182,28 @@ package final class PasswordGate: Sendable {
         let generation = state.withLock { $0.isClosed ? nil : $0.generation }
         guard let generation else { return }
         let access = policy.rules.access
-        let isRight = Bcrypt.isRight(shown.password, for: access.hash(of: shown.user))
+        let isRight = comparison(shown.password, access.hash(of: shown.user))
         let waiting = state.withLock { state in
-            if isRight, state.generation == generation {
+            if isRight == true, state.generation == generation {
                 state.known[shown.user] = shown.code
                 state.attempts.giveBack(shown.network)
-            } else if state.generation == generation {
+            } else if isRight == false, state.generation == generation {
                 if state.wrong.count >= Self.wrongMax { state.wrong = [] }
                 state.wrong.insert(shown.code)
+            } else if isRight == nil {
+                state.attempts.giveBack(shown.network)
             }
             return settle(shown, &state)
         }
-        if !isRight { policy.count(.password) }
-        for done in waiting { done(isRight ? nil : Self.wrong) }
+        let refusal: HTTPResponse?
+        switch isRight {
+        case true?: refusal = nil
+        case false?:
+            policy.count(.password)
+            refusal = Self.wrong
+        case nil: refusal = Self.noMemory
+        }
+        for waiter in waiting { waiter.done(refusal) }
     }
 
     private func refuseAll() {
@@ -193,16 +212,18 @@ package final class PasswordGate: Sendable {
             state.waiting = [:]
             return all
         }
-        for done in waiting { done(Self.busy) }
+        for waiter in waiting { waiter.done(Self.busy) }
     }
 
     /// Takes out who waited for what was looked at.
     @discardableResult
-    private func settle(_ shown: Shown, _ state: inout State) -> [Done] {
+    private func settle(_ shown: Shown, _ state: inout State) -> [Waiter] {
         let waiting = state.waiting.removeValue(forKey: shown.code) ?? []
         state.waitingCount -= waiting.count
-        let rest = state.waitingOf[shown.network, default: 0] - waiting.count
-        state.waitingOf[shown.network] = rest > 0 ? rest : nil
+        for waiter in waiting {
+            let rest = state.waitingOf[waiter.network, default: 0] - 1
+            state.waitingOf[waiter.network] = rest > 0 ? rest : nil
+        }
         return waiting
     }
 
@@ -220,6 +241,12 @@ package final class PasswordGate: Sendable {
             detail: "too many passwords that are not right came from this network: try again in "
                 + "\(FailedAttempts.every.count / 1000) s",
             headers: [("Retry-After", "\(FailedAttempts.every.count / 1000)")])
+    }
+
+    private static var noMemory: HTTPResponse {
+        .problem(
+            503, "Service Unavailable", detail: "no memory to look at a password",
+            headers: [("Retry-After", "1")])
     }
 
     private static var busy: HTTPResponse {
