@@ -11,7 +11,7 @@ import RollcallSupport
 /// is what other threads see.
 final class CertificateRenewal: @unchecked Sendable {
     private enum Message: Sendable {
-        case follow(WebSettings)
+        case follow(WebSettings, generation: Int)
         case close
     }
 
@@ -42,6 +42,7 @@ final class CertificateRenewal: @unchecked Sendable {
     private let log: Logger
     private let messages = Mailbox<Message>()
     private var settings = WebSettings()
+    private var generation = 0
     /// As they were when they were read last.
     private var read: [State] = []
     /// As they were when they could not be used.
@@ -57,8 +58,10 @@ final class CertificateRenewal: @unchecked Sendable {
     /// Starts the thread; false if the system has none left.
     func start() -> Bool { DetachedThread.start { [self] in run() } }
 
-    /// Looks at the files of other settings from now on.
-    func follow(_ settings: WebSettings) { messages.put(.follow(settings)) }
+    /// Looks at the files of other settings from now on, which are of this generation at the front.
+    func follow(_ settings: WebSettings, generation: Int = 0) {
+        messages.put(.follow(settings, generation: generation))
+    }
 
     /// Ends the thread.
     func close() { messages.put(.close) }
@@ -69,8 +72,8 @@ final class CertificateRenewal: @unchecked Sendable {
             for message in messages.takeAll(waiting: wait) {
                 switch message {
                 case .close: return
-                case .follow(let settings):
-                    self.settings = settings
+                case .follow(let settings, let generation):
+                    (self.settings, self.generation) = (settings, generation)
                     (read, failed) = ([], nil)
                 }
             }
@@ -87,7 +90,8 @@ final class CertificateRenewal: @unchecked Sendable {
             guard let tls = try settings.tlsAgain() else { return }
             do throws(TLSServerFault) {
                 let made = try ServerTLS(tls)
-                front.follow(made)
+                // Else a reload came meanwhile, and with it the word to look again.
+                guard front.renew(made, of: generation) else { return }
                 (read, failed) = (now, nil)
                 if isFirst { return }
                 log.info(

@@ -158,8 +158,8 @@ package final class Server: Sendable {
         _ web: WebSettings, _ front: WebFront, _ renewal: CertificateRenewal
     ) {
         front.follow(fields: web.fields.map { ($0.name, $0.value) })
-        if let tls = web.tls, let made = try? ServerTLS(tls) { front.follow(made) }
-        renewal.follow(web)
+        let made = web.tls.flatMap { try? ServerTLS($0) }
+        renewal.follow(web, generation: front.follow(made))
     }
 
     private static func serve(
@@ -169,6 +169,7 @@ package final class Server: Sendable {
         do throws(HTTPServerError) {
             return try HTTPServer(
                 listener: listener, limits: limits, web: front,
+                isMisdirected: { router.isMisdirected($0, at: accessPoint) },
                 early: { router.authorise($0, at: accessPoint) },
                 refused: { router.count($0, refusedWith: $1) },
                 full: {

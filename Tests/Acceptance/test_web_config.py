@@ -53,9 +53,9 @@ class Authority:
     def path(self, name):
         return os.path.join(self.directory, name)
 
-    def sign(self, name, names="DNS:localhost,IP:127.0.0.1", days=2, rsa=False, use=None):
+    def sign(self, name, names="DNS:localhost,IP:127.0.0.1", days=2, rsa=None, use=None):
         """A certificate `name`.pem with its key; of negative days it has expired."""
-        kind = ["rsa:2048"] if rsa else ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+        kind = rsa or ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
         self.run(
             "req", "-newkey", *kind, "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
             "-subj", f"/CN={name}")
@@ -208,6 +208,15 @@ class PasswordTests(WebConfigTestCase):
         self.assertNotIn(PASSWORD, log)
         self.assertNotIn("$2y$", log)
         self.assertEqual(server.stop(), 0)
+
+    def test_no_password_is_looked_at_for_a_page_of_another_name(self):
+        server = self.serve_web()
+        for password in (PASSWORD, "wrong"):
+            refused = server.get(
+                "/v1/status", {**basic("alice", password), "Host": "evil.example"})
+            self.problem(refused, 403)
+            self.assertIn("Host", refused.json()["detail"])
+        self.assertEqual(server.get("/v1/status", ALICE).status, 200)
 
     def test_tokens_and_users_stand_side_by_side(self):
         config = """
@@ -469,6 +478,46 @@ class ClientCertificateTests(WebConfigTestCase):
                         f"{name} is let in: {name in expected}", every=0.2)
         self.assertIn("certificate", server.log())
 
+    def test_a_key_that_takes_long_to_verify_is_refused(self):
+        self.authority.sign("usual", rsa=["rsa:4096"])
+        self.authority.sign("wide", rsa=["rsa:8448", "-pkeyopt", "rsa_keygen_primes:5"])
+        self.authority.sign("steep", rsa=["rsa:2048", "-pkeyopt", "rsa_keygen_pubexp:8589934593"])
+        server = self.serve_web(tls="  client_auth_type: RequireAndVerifyClientCert\n"
+                                "  client_ca_file: ca.pem\n", client=self.shown("phone"))
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            for name, expected in (("usual", True), ("wide", False), ("steep", False)):
+                context = self.shown(name)
+                context.maximum_version = version
+                with self.subTest(name=name, version=version):
+                    self.assertEqual(self.attempt(server, context), expected)
+
+    def test_certificates_alone_are_not_enough_by_a_reload(self):
+        tls = ("  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.pem\n")
+        self.write_web()
+        server = self.rollcall(address="0.0.0.0:0", more=("--web.config.file", self.web))
+        server.context = self.shown("phone")
+        server.start()
+        kept = http.client.HTTPSConnection(
+            "127.0.0.1", server.port, timeout=10, context=self.authority.client())
+        self.addCleanup(kept.close)
+
+        def status():
+            kept.request("GET", "/v1/status")
+            answer = kept.getresponse()
+            answer.read()
+            return answer.status
+        self.assertEqual(status(), 401)
+        self.write_web(users=False, tls=tls)
+        refused = server.post("/-/reload", b"", ALICE)
+        self.problem(refused, 422)
+        self.assertIn("restart", refused.json()["detail"])
+        # Nor by way of both.
+        self.write_web(tls=tls)
+        self.assertEqual(server.post("/-/reload", b"", ALICE).status, 200)
+        self.write_web(users=False, tls=tls)
+        self.problem(server.post("/-/reload", b"", ALICE), 422)
+        self.assertEqual(status(), 401)
+
     def test_a_good_certificate_is_enough_beyond_loopback(self):
         self.write_web(users=False, tls="  client_auth_type: RequireAndVerifyClientCert\n"
                        "  client_ca_file: ca.pem\n")
@@ -499,7 +548,7 @@ class RenewalTests(WebConfigTestCase):
 
     def test_certificates_are_read_again_without_a_reload(self):
         self.authority.sign("first")
-        self.authority.sign("second", rsa=True)
+        self.authority.sign("second", rsa=["rsa:2048"])
         self.replace("server.pem", "first.pem")
         self.replace("server.key", "first.key")
         server = self.serve_web()

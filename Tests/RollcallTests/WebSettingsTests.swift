@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Testing
 
 @testable import RollcallBasis
@@ -289,6 +290,42 @@ import Testing
         #expect(old.tls?.newest == .tls11)
         let alone = try read("tls_server_config: {\(Self.pair), min_version: TLS13}")
         #expect(alone.tls?.newest == .tls13)
+    }
+
+    @Test func `a renewal that began before a reload does not put the old settings back`() throws {
+        func tls(_ name: String) throws -> ServerTLS {
+            let pair = "cert_file: \(name).pem, key_file: \(name).key"
+            return try ServerTLS(try #require(try read("tls_server_config: {\(pair)}").tls))
+        }
+        let (old, new, renewed) = (try tls("a"), try tls("b"), try tls("b"))
+        let policy = AccessPolicy(AccessPolicy.Rules(), log: Logger(label: "test"))
+        let front = WebFront(policy, tls: old)
+        #expect(front.renew(old, of: 0))
+        let generation = front.follow(new)
+        #expect(!front.renew(old, of: 0))
+        #expect(front.tls === new)
+        #expect(front.renew(renewed, of: generation))
+        #expect(front.tls === renewed)
+    }
+
+    @Test func `certificates alone are enough from a start, and not by a reload`() throws {
+        let verified = "client_auth_type: RequireAndVerifyClientCert, client_ca_file: b.pem"
+        var alone = AccessSettings()
+        alone.web = try read("tls_server_config: {\(Self.pair), \(verified)}")
+        var users = AccessSettings()
+        users.web = try read(
+            "tls_server_config: {\(Self.pair), \(verified)}\nbasic_auth_users: {a: \(Self.hash)}")
+        let everywhere = "0.0.0.0:80"
+        #expect {
+            try alone.checkCertificates(inForce: users, listenAddress: everywhere)
+        } throws: {
+            "\($0)".contains("after a restart alone: connections that stand have shown none")
+        }
+        try alone.checkCertificates(inForce: users, listenAddress: "127.0.0.1:80")
+        try alone.checkCertificates(inForce: alone, listenAddress: everywhere)
+        try users.checkCertificates(inForce: alone, listenAddress: everywhere)
+        alone.isInsecure = true
+        try alone.checkCertificates(inForce: users, listenAddress: everywhere)
     }
 
     @Test

@@ -17,7 +17,7 @@ extension Router {
         _ accessPoint: AccessPoint,
         _ rules: AccessPolicy.Rules
     ) -> HTTPResponse? {
-        if accessPoint.isLoopback, let host = request.host, !Self.isOwn(host, accessPoint, rules) {
+        if Self.isMisdirected(request, accessPoint, rules) {
             accessPolicy.count(.host)
             return Self.wrongHost
         }
@@ -30,6 +30,18 @@ extension Router {
         if scope == nil, !isAsked { return nil }
         accessPolicy.count(.token)
         return rules.access.tokens.isEmpty ? Self.noPassword : Self.noToken(request)
+    }
+
+    /// Returns true of a request that names another machine: no password of it is looked at.
+    func isMisdirected(_ request: HTTPRequest, at accessPoint: AccessPoint) -> Bool {
+        Self.isMisdirected(request, accessPoint, accessPolicy.rules)
+    }
+
+    private static func isMisdirected(
+        _ request: HTTPRequest, _ accessPoint: AccessPoint, _ rules: AccessPolicy.Rules
+    ) -> Bool {
+        guard accessPoint.isLoopback, let host = request.host else { return false }
+        return !isOwn(host, accessPoint, rules)
     }
 
     /// Refuses who is known, or need not be, but may not do this.

@@ -117,6 +117,11 @@ final class EventReaders: @unchecked Sendable {
         if !isTaken { question.answer(Router.unavailable("no events are read here any more")) }
     }
 
+    /// Takes a stream's wire; it is let go, and ends, once nobody reads any more.
+    private func begin(_ stream: HTTPStream, of key: UInt64) {
+        isRunning.withLock { if $0 { put(.stream(stream, key: key)) } }
+    }
+
     private func put(_ message: Message) {
         messages.put(message)
         poller?.wake()
@@ -207,7 +212,7 @@ final class EventReaders: @unchecked Sendable {
         var response = HTTPResponse(
             status: 200,
             headers: [("Content-Type", "text/event-stream"), ("X-Accel-Buffering", "no")])
-        response.stream = { [weak self] in self?.put(.stream($0, key: key)) }
+        response.stream = { [weak self] in self?.begin($0, of: key) }
         question.answer(response)
     }
 

@@ -35,7 +35,7 @@ package final class Reloader: @unchecked Sendable {
         case close
     }
 
-    private let read: @Sendable () throws(InputFileError) -> Configuration
+    private let read: @Sendable (_ inForce: Configuration) throws(InputFileError) -> Configuration
     private let file: String?
     private let writer: StateWriter
     private let edge: EdgeStats
@@ -68,13 +68,15 @@ package final class Reloader: @unchecked Sendable {
         self.started = started
         running = started
         inForce = Mutex(started)
-        read = { () throws(InputFileError) in
+        read = { (inForce) throws(InputFileError) in
             let new = try source.read(isAgain: true)
             // A new address waits for a restart, but tokens do not: who listens beyond loopback
             // now must not lose them to a file that means to listen elsewhere.
             do throws(ConfigurationError) {
                 try new.accessPolicy.check(listenAddress: started.listenAddress)
                 try new.accessPolicy.checkTLS(sinceStart: started.accessPolicy)
+                try new.accessPolicy.checkCertificates(
+                    inForce: inForce.accessPolicy, listenAddress: started.listenAddress)
             } catch {
                 throw .wrongConfiguration(path: source.path, error)
             }
@@ -145,7 +147,7 @@ package final class Reloader: @unchecked Sendable {
     private func reload(by asked: ActionReport) -> ReloadOutcome {
         let new: Configuration
         do throws(InputFileError) {
-            new = try read()
+            new = try read(running)
         } catch {
             return .refused(error.sentence)
         }

@@ -56,6 +56,24 @@ package struct AccessSettings: Sendable, Equatable {
                 + "web.config_file, or say --insecure if a proxy or a firewall keeps them away")
     }
 
+    /// Refuses a reload after which a verified certificate is all that a client needs: connections that
+    /// stand have shown none, since each of their requests had to show a token or a password.
+    /// - Throws: `ConfigurationError` if beyond loopback nobody would need either any more, unless that is
+    ///   so already, or `isInsecure`.
+    package func checkCertificates(
+        inForce: AccessSettings, listenAddress: String
+    ) throws(ConfigurationError) {
+        guard letIn.isOpen, asksForCertificates, !isInsecure,
+            !(inForce.letIn.isOpen && inForce.asksForCertificates),
+            HTTPListener.isLoopback(listenAddress) == false
+        else { return }
+        throw ConfigurationError(
+            line: 0,
+            message:
+                "web.config_file: client certificates alone, without tokens and users, are enough "
+                + "after a restart alone: connections that stand have shown none")
+    }
+
     /// Refuses to switch TLS on or off while a server runs: whoever wants it now must not go on without by
     /// a word about a restart.
     /// - Throws: `ConfigurationError` if only one of both speaks it.

@@ -89,6 +89,7 @@ extension HTTPConnection {
     /// Lets libmicrohttpd go on with the handshake.
     func greeted() {
         isGreeting = false
+        shared.withLock { $0.greetedAt = HTTPInstant.now }
         resume()
     }
 }

@@ -97,6 +97,8 @@ final class HTTPConnection: @unchecked Sendable {
     struct Shared {
         var phase = Phase.header
         var since = HTTPInstant.now
+        /// The instant at which our part of its TLS handshake was done: who waits for us is not silent.
+        var greetedAt: HTTPInstant?
         /// Bytes of body that came since.
         var received = 0
         /// Counts requests, so that a late answer cannot reach the next one.
@@ -334,7 +336,7 @@ final class HTTPConnection: @unchecked Sendable {
     /// Returns how long the first head has been awaited; nil once it came, and for who is cut
     /// already.
     func newcomerAge(at now: HTTPInstant) -> Duration? {
-        shared.withLock { $0.isNewcomer ? $0.since.duration(to: now) : nil }
+        shared.withLock { $0.isNewcomer ? ($0.greetedAt ?? $0.since).duration(to: now) : nil }
     }
 
     /// Notes that this connection gives way; false if its first head has come meanwhile.

@@ -73,6 +73,9 @@ final class HTTPHandshakes: @unchecked Sendable {
         let ours = Unmanaged.passUnretained(connection).toOpaque()
         gnutls_session_set_ptr(session, ours)
         gnutls_session_set_verify_function(session, verifyClient)
+        gnutls_handshake_set_hook_function(
+            session, UInt32(GNUTLS_HANDSHAKE_CERTIFICATE_VERIFY.rawValue), GNUTLS_HOOK_PRE, boundKey
+        )
         let socket = UnsafeMutableRawPointer(bitPattern: Int(connection.descriptor))
         gnutls_transport_set_ptr2(session, ours, socket)
         gnutls_transport_set_pull_function(session, pullBytes)
@@ -80,9 +83,11 @@ final class HTTPHandshakes: @unchecked Sendable {
         let isTaken = incoming.withLock {
             if $0.isClosed { return false }
             $0.connections.append(connection)
+            // Under the lock: once `close` has it the pipe's end may be somebody else's.
+            wake()
             return true
         }
-        if isTaken { wake() } else { connection.greeted() }
+        if !isTaken { connection.greeted() }
     }
 
     private func wake() {
@@ -217,8 +222,32 @@ private func verifyClient(_ session: gnutls_session_t?) -> Int32 {
     }
     let connection = Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
     guard let refusal = connection.tls?.refusal(ofPeerIn: session) else { return 0 }
+    return refuse(connection, session, refusal)
+}
+
+/// Refuses a key that makes it costly to verify its signature, which GnuTLS does before it asks
+/// `verifyClient` in TLS 1.3, on libmicrohttpd's thread: the client's certificate is read by then.
+private func boundKey(
+    _ session: gnutls_session_t?, _ type: UInt32, _ when: UInt32, _ isIncoming: UInt32,
+    _ message: UnsafePointer<gnutls_datum_t>?
+) -> Int32 {
+    guard isIncoming != 0, let session, let context = gnutls_session_get_ptr(session) else {
+        return 0
+    }
+    var count: UInt32 = 0
+    guard let first = gnutls_certificate_get_peers(session, &count), count > 0,
+        ServerTLS.isCostly(first)
+    else { return 0 }
+    let connection = Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
+    return refuse(connection, session, GNUTLS_A_UNSUPPORTED_CERTIFICATE)
+}
+
+/// Ends the handshake of a client with an alert.
+private func refuse(
+    _ connection: HTTPConnection, _ session: gnutls_session_t, _ alert: gnutls_alert_description_t
+) -> Int32 {
     connection.traffic.web?.countCertificate()
-    gnutls_alert_send(session, GNUTLS_AL_FATAL, refusal)
+    gnutls_alert_send(session, GNUTLS_AL_FATAL, alert)
     hangUp(connection.descriptor)
     return GNUTLS_E_CERTIFICATE_ERROR
 }

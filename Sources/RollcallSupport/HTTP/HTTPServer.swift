@@ -34,6 +34,8 @@ package final class HTTPServer: @unchecked Sendable {
     /// - `listener`: is the server's from now on.
     /// - `web`: the TLS that it speaks, if that has one, the fields of its answers, and the passwords that
     ///   are looked at before `early`.
+    /// - `isMisdirected`: returns true of a request that names another machine, which `early` refuses: no
+    ///   password of it is looked at.
     /// - `early`: evaluates a request by its head, before any of its body is read.
     /// - `refused`: is told of requests that were answered without asking either.
     /// - `full`: is told on the watchdog's thread, once a minute at most, how many connections are
@@ -46,13 +48,15 @@ package final class HTTPServer: @unchecked Sendable {
     ///   closed then.
     package init(
         listener: HTTPListener, limits: HTTPLimits = HTTPLimits(), web: WebFront? = nil,
+        isMisdirected: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false },
         early: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil },
         refused: @escaping @Sendable (HTTPRequest, Int) -> Void = { _, _ in },
         full: @escaping @Sendable (Int) -> Void = { _ in },
         handler: @escaping @Sendable (HTTPRequest, HTTPReply) -> Void
     ) throws(HTTPServerError) {
         let traffic = HTTPTraffic(
-            limits: limits, web: web, early: early, refused: refused, full: full, handler: handler)
+            limits: limits, web: web, isMisdirected: isMisdirected, early: early, refused: refused,
+            full: full, handler: handler)
         let isSecure = web?.tls != nil
         do {
             try traffic.deadlines.start()

@@ -28,6 +28,7 @@ final class HTTPTraffic: @unchecked Sendable {
     /// The TLS, the fields and the passwords of this server; nil for none of them.
     let web: WebFront?
     private let limits: HTTPLimits
+    private let isMisdirected: @Sendable (HTTPRequest) -> Bool
     private let early: Early
     private let refused: Refused
     private let handler: Handler
@@ -36,11 +37,14 @@ final class HTTPTraffic: @unchecked Sendable {
 
     /// Traffic within these limits.
     init(
-        limits: HTTPLimits, web: WebFront?, early: @escaping Early, refused: @escaping Refused,
+        limits: HTTPLimits, web: WebFront?,
+        isMisdirected: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false },
+        early: @escaping Early, refused: @escaping Refused,
         full: @escaping @Sendable (Int) -> Void, handler: @escaping Handler
     ) {
         self.limits = limits
         self.web = web
+        self.isMisdirected = isMisdirected
         self.early = early
         self.refused = refused
         self.handler = handler
@@ -55,7 +59,7 @@ final class HTTPTraffic: @unchecked Sendable {
         if let fault = fault(of: head) {
             return refuse(connection, handle: handle, head: head, with: fault)
         }
-        switch web?.passwords.verdict(on: head.request, from: connection.network) ?? .pass(nil) {
+        switch verdict(on: head.request, of: connection) {
         case .pass(let user): head.request.knownUser = user
         case .refuse(let refusal):
             let refusal = counted(refusal, head.request)
@@ -80,6 +84,15 @@ final class HTTPTraffic: @unchecked Sendable {
             }
         }
         return .YES
+    }
+
+    /// The verdict on a password; of a request that was not meant for us it is not looked at, as `early`
+    /// refuses that.
+    private func verdict(
+        on request: HTTPRequest, of connection: HTTPConnection
+    ) -> PasswordGate.Verdict {
+        guard let web, !isMisdirected(request) else { return .pass(nil) }
+        return web.passwords.verdict(on: request, from: connection.network)
     }
 
     /// Lets a request wait at its head until its password was looked at, on a thread of its own: none of

@@ -115,6 +115,36 @@ package final class ServerTLS: @unchecked Sendable {
         return true
     }
 
+    /// Bits of the modulus of a client's RSA key, and of its exponent, at most: a signature by one at both
+    /// limits is verified within a millisecond or two.
+    private static let rsaBitsMax = (modulus: 8192, exponent: 32)
+
+    /// Returns true of a certificate in DER whose RSA key is beyond the limits, or that is none.
+    static func isCostly(_ certificate: UnsafePointer<gnutls_datum_t>) -> Bool {
+        var made: gnutls_x509_crt_t?
+        guard gnutls_x509_crt_init(&made) == 0, let made else { return true }
+        defer { gnutls_x509_crt_deinit(made) }
+        guard gnutls_x509_crt_import(made, certificate, GNUTLS_X509_FMT_DER) == 0 else {
+            return true
+        }
+        var (modulus, exponent) = (gnutls_datum_t(), gnutls_datum_t())
+        let code = gnutls_x509_crt_get_pk_rsa_raw(made, &modulus, &exponent)
+        // Of another kind of key, whose size its curve bounds.
+        if code == GNUTLS_E_INVALID_REQUEST { return false }
+        guard code == 0 else { return true }
+        defer {
+            rollcall_gnutls_free(modulus.data)
+            rollcall_gnutls_free(exponent.data)
+        }
+        return bits(modulus) > rsaBitsMax.modulus || bits(exponent) > rsaBitsMax.exponent
+    }
+
+    private static func bits(_ number: gnutls_datum_t) -> Int {
+        let bytes = UnsafeBufferPointer(start: number.data, count: Int(number.size))
+        let significant = bytes.drop { $0 == 0 }
+        return significant.count * 8 - (significant.first?.leadingZeroBitCount ?? 0)
+    }
+
     /// Returns the alert by which the client of a session is refused; nil if it may come in.
     func refusal(ofPeerIn session: gnutls_session_t) -> gnutls_alert_description_t? {
         if settings.clientAuth == .none { return nil }

@@ -8,6 +8,8 @@ package final class WebFront: Sendable {
 
     private struct State {
         var tls: ServerTLS?
+        /// Counts the settings of TLS that were followed.
+        var generation = 0
         var fields: [(name: String, value: String)] = []
     }
 
@@ -36,9 +38,23 @@ package final class WebFront: Sendable {
     }
 
     /// Shakes hands by `tls` from now on; connections that stand go on by what they have. Where no TLS is
-    /// spoken none begins.
-    package func follow(_ tls: ServerTLS) {
-        state.withLock { if $0.tls != nil { $0.tls = tls } }
+    /// spoken none begins. Returns the generation of these settings, for `renew`.
+    package func follow(_ tls: ServerTLS?) -> Int {
+        state.withLock {
+            if $0.tls != nil, let tls { $0.tls = tls }
+            $0.generation += 1
+            return $0.generation
+        }
+    }
+
+    /// Shakes hands by `tls`, which has the files of a generation of settings as they are now; the first is
+    /// 0. Returns false, and changes nothing, if other settings are followed already.
+    package func renew(_ tls: ServerTLS, of generation: Int) -> Bool {
+        state.withLock {
+            guard $0.generation == generation else { return false }
+            if $0.tls != nil { $0.tls = tls }
+            return true
+        }
     }
 
     /// Ends the thread that looks at passwords.
