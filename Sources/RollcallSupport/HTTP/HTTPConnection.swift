@@ -127,7 +127,7 @@ final class HTTPConnection: @unchecked Sendable {
     /// A connection that has just been accepted.
     init(descriptor: Int32, handle: OpaquePointer, traffic: HTTPTraffic) {
         self.descriptor = descriptor
-        wire = HTTPWire(of: handle, descriptor: descriptor)
+        wire = HTTPWire(of: traffic.web == nil ? nil : handle, descriptor: descriptor)
         tls = wire.tls == nil ? nil : traffic.web?.tls
         self.handle = handle
         self.traffic = traffic

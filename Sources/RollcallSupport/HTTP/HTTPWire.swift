@@ -11,10 +11,10 @@ struct HTTPWire: @unchecked Sendable {
     let descriptor: Int32
     private let session: gnutls_session_t?
 
-    /// The way to the client of a connection that has begun.
-    init(of handle: OpaquePointer, descriptor: Int32) {
+    /// The way to the client of a connection that has begun; without its handle one without TLS.
+    init(of handle: OpaquePointer?, descriptor: Int32) {
         self.descriptor = descriptor
-        session = rollcall_tls_session(handle).map { OpaquePointer($0) }
+        session = handle.flatMap { rollcall_tls_session($0) }.map { OpaquePointer($0) }
     }
 
     /// The session that has to be prepared before its handshake; nil where no TLS is spoken.
