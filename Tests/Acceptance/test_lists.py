@@ -32,7 +32,7 @@ REGIONS = ["north", "=nörd", "a,\"b\"", "'s-Hertogenbosch"]
 # Commands that ask a server and print no list.
 NO_LIST = {
     ("ask",), ("take",), ("drill",), ("silence", "add"), ("silence", "end"), ("cluster", "add"), ("cluster", "remove"),
-    ("cluster", "drain"), ("cluster", "join"), ("cluster", "adopt"), ("now",), ("watch",),
+    ("cluster", "drain"), ("cluster", "join"), ("cluster", "adopt"), ("now",), ("watch",), ("report",),
 }
 # Lists by their commands: where the JSON has the records, and which member is the id.
 LISTS = {

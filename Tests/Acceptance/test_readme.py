@@ -61,12 +61,12 @@ class ReadmeTests(RollcallTestCase):
     def test_the_packages_that_it_names_are_packed(self):
         named = re.findall(r"^\| `([a-z0-9-]+)` \|", page("Operate"), re.MULTILINE)[:4]
         self.assertEqual(named[-1], "ca-certificates")
-        recipe = source(".packages/image")
+        recipe = text(".packages/image")
         for package in named:
             # Of the two libcurls the image has the other one.
             self.assertIn({"libcurl4": "libcurl3-gnutls"}.get(package, package), recipe)
         for package in named[2:]:
-            self.assertIn(package, source(".packages/debian/control"))
+            self.assertIn(package, text(".packages/debian/control"))
 
     def test_every_metric_is_there(self):
         metrics = page("Metrics")
