@@ -22,7 +22,9 @@ struct NowCommand: ParsableCommand {
         do {
             try server.print { (questions, style, _) throws(QuestionError) in
                 try NowQuestion(
-                    flags: [("server", server.server), ("token-file", server.tokenFile)],
+                    flags: [
+                        ("server", server.place.server), ("token-file", server.place.tokenFile),
+                    ],
                     isJSON: server.json
                 ).answer(from: questions, style: style)
             }

@@ -25,17 +25,8 @@ struct ReportCommand: ParsableCommand {
         ), completion: .file())
     var output: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The server; ROLLCALL_SERVER says it too. (default: \(ServerAddress.standard))",
-            valueName: "url"))
-    var server: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "A file with a token; ROLLCALL_TOKEN_FILE or ROLLCALL_TOKEN say it too.",
-            valueName: "file"), completion: .file())
-    var tokenFile: String?
+    @OptionGroup
+    var server: ServerPlace
 
     @Option(
         name: .customLong("storage.path"),
@@ -54,8 +45,7 @@ struct ReportCommand: ParsableCommand {
         let now = ClockReading.now().wall
         let address: ServerAddress
         do throws(QuestionError) {
-            address = try ServerAddress(
-                url: server, tokenPath: tokenFile, environment: SettingsSource.environment)
+            address = try server.address()
         } catch {
             complain("\(error)")
             throw ExitCode(error.exitCode)

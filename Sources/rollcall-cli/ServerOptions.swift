@@ -5,8 +5,8 @@ import RollcallCore
 import RollcallSupport
 import RollcallTools
 
-/// The options that say where the answers come from, and how they are printed.
-struct ServerOptions: ParsableArguments {
+/// The options that say which server is asked, and as whom.
+struct ServerPlace: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The server; ROLLCALL_SERVER says it too. (default: \(ServerAddress.standard))",
@@ -41,6 +41,25 @@ struct ServerOptions: ParsableArguments {
             "A file with the certificate's key; ROLLCALL_KEY_FILE says it too.",
             valueName: "file"), completion: .file())
     var keyFile: String?
+
+    /// The server that they and the environment name.
+    /// - Throws: `QuestionError` if one of them is wrong.
+    func address() throws(QuestionError) -> ServerAddress {
+        var options = ServerAddress.Options()
+        options.user = user
+        options.authorityPath = caFile
+        options.certificatePath = certFile
+        options.keyPath = keyFile
+        return try ServerAddress(
+            url: server, tokenPath: tokenFile, options: options,
+            environment: SettingsSource.environment)
+    }
+}
+
+/// The options that say where the answers come from, and how they are printed.
+struct ServerOptions: ParsableArguments {
+    @OptionGroup
+    var place: ServerPlace
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -91,14 +110,7 @@ struct ServerOptions: ParsableArguments {
     /// - Throws: `ExitCode` as `print` does.
     func reach(_ work: (ServerAddress, Timestamp) throws(QuestionError) -> Void) throws {
         do throws(QuestionError) {
-            var options = ServerAddress.Options()
-            options.user = user
-            options.authorityPath = caFile
-            options.certificatePath = certFile
-            options.keyPath = keyFile
-            let address = try ServerAddress(
-                url: server, tokenPath: tokenFile, options: options,
-                environment: SettingsSource.environment)
+            let address = try place.address()
             try work(address, ClockReading.now().wall)
         } catch {
             // Who read has gone, and wants no word of it.

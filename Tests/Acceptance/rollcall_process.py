@@ -373,6 +373,17 @@ def is_shipped():
         ["ldd", BINARY], check=True, capture_output=True, text=True, timeout=30).stdout
 
 
+def packed(script):
+    """The path of what a script of `.packages` makes of the program under test, now."""
+    root = os.path.normpath(os.path.join(HERE, "..", ".."))
+    outcome = subprocess.run(
+        [os.path.join(root, ".packages", script)], capture_output=True, text=True, timeout=600,
+        env={**plain_environment(), "ROLLCALL_BINARY": os.path.abspath(BINARY)})
+    if outcome.returncode != 0:
+        raise AssertionError(outcome.stderr)
+    return os.path.join(root, outcome.stdout.strip())
+
+
 def plain_environment():
     """The environment without settings of the product's own, which variables can carry, and
     without a service manager or a terminal's wishes that the tests themselves may run under."""

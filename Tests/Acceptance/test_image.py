@@ -20,22 +20,11 @@ from spdx_tools.spdx.validation.document_validator import validate_full_spdx_doc
 
 from hostile_receiver import Certificates
 from loopback_receivers import Hook
-from rollcall_process import BINARY, Rollcall, RollcallTestCase, is_shipped, plain_environment
+from rollcall_process import BINARY, Rollcall, RollcallTestCase, is_shipped, packed, plain_environment
 
 WANTED = os.environ.get("ROLLCALL_IMAGE")
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 USER = 65532
 MEGABYTE = 1_000_000
-
-
-def build():
-    """The path of an image that is built now."""
-    outcome = subprocess.run(
-        [os.path.join(ROOT, ".packages/image")], capture_output=True, text=True, timeout=600,
-        env={**plain_environment(), "ROLLCALL_BINARY": os.path.abspath(BINARY)})
-    if outcome.returncode != 0:
-        raise AssertionError(outcome.stderr)
-    return os.path.join(ROOT, outcome.stdout.strip())
 
 
 def digest(path):
@@ -48,7 +37,7 @@ class ImageTests(RollcallTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.image = build()
+        cls.image = packed("image")
 
     def unpacked(self):
         """A bundle of a runtime: `config.json` and `rootfs`."""
@@ -171,7 +160,7 @@ class ImageTests(RollcallTestCase):
     @unittest.skipUnless(WANTED, "ROLLCALL_IMAGE is not set")
     def test_two_builds_are_the_same_bytes(self):
         before = digest(self.image)
-        self.assertEqual(digest(build()), before)
+        self.assertEqual(digest(packed("image")), before)
 
     @unittest.skipUnless(WANTED, "ROLLCALL_IMAGE is not set")
     def test_runc_runs_it(self):

@@ -17,21 +17,10 @@ import unittest
 import yaml
 
 from rollcall_process import (
-    BINARY, RollcallTestCase, eventually, is_shipped, plain_environment)
+    BINARY, RollcallTestCase, eventually, is_shipped, packed, plain_environment)
 
 WANTED = os.environ.get("ROLLCALL_IMAGE")
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SOURCES = "/etc/apt/sources.list.d/debian.sources"
-
-
-def build():
-    """The path of a package that is built now."""
-    outcome = subprocess.run(
-        [os.path.join(ROOT, ".packages/deb")], capture_output=True, text=True, timeout=300,
-        env={**plain_environment(), "ROLLCALL_BINARY": os.path.abspath(BINARY)})
-    if outcome.returncode != 0:
-        raise AssertionError(outcome.stderr)
-    return os.path.join(ROOT, outcome.stdout.strip())
 
 
 @unittest.skipUnless(is_shipped(), "the program under test is not built with -static-stdlib")
@@ -39,7 +28,7 @@ class PackageTests(RollcallTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.package = build()
+        cls.package = packed("deb")
 
     def asked(self, *line):
         return subprocess.run(
@@ -54,7 +43,7 @@ class PackageTests(RollcallTestCase):
     @unittest.skipUnless(WANTED, "ROLLCALL_IMAGE is not set")
     def test_two_builds_are_the_same_bytes(self):
         digests = []
-        for path in (self.package, build()):
+        for path in (self.package, packed("deb")):
             with open(path, "rb") as file:
                 digests.append(hashlib.sha256(file.read()).hexdigest())
         self.assertEqual(digests[0], digests[1])
@@ -113,7 +102,7 @@ class InstallTests(RollcallTestCase):
              "--include=systemd,systemd-sysv,dbus,debconf,adduser,curl,libsqlite3-0,libmicrohttpd12",
              "bookworm", self.root, *sources], check=True, timeout=600, env=plain_environment())
         self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
-        shutil.copy(build(), os.path.join(self.root, "root/rollcall.deb"))
+        shutil.copy(packed("deb"), os.path.join(self.root, "root/rollcall.deb"))
         self.boot()
 
     def boot(self):

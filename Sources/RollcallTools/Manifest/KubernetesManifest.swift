@@ -4,7 +4,8 @@ enum KubernetesManifest {
         let mounts = SecretMounts(settings)
         let words = KubernetesWords()
         return head + notes(settings, mounts) + config(words) + block(settings?.yaml ?? "")
-            + service + workload(scrape.annotations) + image(words) + sidecar + rights(words)
+            + service + workload(scrape.annotations) + image(words) + sidecar + probes + ready
+            + rights(words)
             + mountLines(mounts) + backend + volumes(mounts, words) + transience + claim(words)
             + KubernetesPolicy.sidecar(words) + scrape.monitor(words, app: "backend")
     }
@@ -174,6 +175,22 @@ enum KubernetesManifest {
         """
     }
 
+    /// The probes of one alone that tell when it has started, and whether it lives.
+    static let probes = """
+                  startupProbe:
+                    httpGet: {path: /-/ready, port: metrics}
+                    periodSeconds: 1
+                    failureThreshold: 1800
+                  # Fails when the process does not answer, and when the loop that judges people has
+                  # stood still for 60 s. A full disk is neither.
+                  livenessProbe:
+                    httpGet: {path: /-/healthy, port: metrics}
+                    periodSeconds: 10
+                    timeoutSeconds: 5
+                    failureThreshold: 3
+
+        """
+
     private static let sidecar = """
                   # Makes it a sidecar: started before the backend, ended after it.
                   restartPolicy: Always
@@ -191,17 +208,10 @@ enum KubernetesManifest {
                     - {name: metrics, containerPort: 10113}
                   # The backend starts once writes are taken. After a crash the tail of the journal is
                   # folded again first: about 2 s for a million people; an upgrade copies the store.
-                  startupProbe:
-                    httpGet: {path: /-/ready, port: metrics}
-                    periodSeconds: 1
-                    failureThreshold: 1800
-                  # Fails when the process does not answer, and when the loop that judges people has
-                  # stood still for 60 s. A full disk is neither.
-                  livenessProbe:
-                    httpGet: {path: /-/healthy, port: metrics}
-                    periodSeconds: 10
-                    timeoutSeconds: 5
-                    failureThreshold: 3
+
+        """
+
+    private static let ready = """
                   # Not /-/ready: the readiness of a sidecar is the Pod's, and a full disk here would
                   # take your backend out of service. Alert on rollcall_watching instead.
                   readinessProbe:

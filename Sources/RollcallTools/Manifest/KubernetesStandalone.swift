@@ -60,6 +60,7 @@ enum KubernetesStandalone {
     ) -> String {
         let mounts = SecretMounts(settings)
         return set(words, annotations) + KubernetesManifest.image(words) + container
+            + KubernetesManifest.probes + ready
             + KubernetesManifest.rights(words) + KubernetesManifest.mountLines(mounts)
             + KubernetesManifest.volumes(mounts, words) + KubernetesManifest.claim(words)
     }
@@ -115,17 +116,10 @@ enum KubernetesStandalone {
                     - {name: metrics, containerPort: 10113}
                   # After a crash the tail of the journal is folded again first: about 2 s for a million
                   # people; an upgrade copies the store.
-                  startupProbe:
-                    httpGet: {path: /-/ready, port: metrics}
-                    periodSeconds: 1
-                    failureThreshold: 1800
-                  # Fails when the process does not answer, and when the loop that judges people has
-                  # stood still for 60 s. A full disk is neither.
-                  livenessProbe:
-                    httpGet: {path: /-/healthy, port: metrics}
-                    periodSeconds: 10
-                    timeoutSeconds: 5
-                    failureThreshold: 3
+
+        """
+
+    private static let ready = """
                   # Not /-/ready: a full disk would take the page away, too. Backends are answered 503 and
                   # send again.
                   readinessProbe:
