@@ -123,7 +123,7 @@ let package = Package(
         .testTarget(
             name: "RollcallTests",
             dependencies: product + [
-                "CCurl", "CSQLite", "RollcallClient",
+                "CCurl", "CGnuTLS", "CSQLite", "RollcallClient",
                 .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["Golden"], swiftSettings: strict),

@@ -20,6 +20,9 @@ struct rollcall_daemon_settings {
     size_t connection_memory_bytes;
     /// True if what is spoken is TLS.
     int is_secure;
+    /// Threads that share the listening socket, each with connections of its own; at most as many as
+    /// `connections_max`.
+    unsigned int threads;
 };
 
 /// Hands out no certificate: each session gets its own credentials before its handshake.
@@ -54,6 +57,8 @@ rollcall_start_daemon(struct rollcall_daemon_settings settings, MHD_AccessHandle
                             MHD_OPTION_CONNECTION_LIMIT, settings.connections_max,
                             MHD_OPTION_CONNECTION_TIMEOUT, settings.idle_seconds,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, settings.connection_memory_bytes,
+                            // 0 is no pool; 0.9.75 takes 1 for a mistake.
+                            MHD_OPTION_THREAD_POOL_SIZE, settings.threads > 1 ? settings.threads : 0,
                             settings.is_secure ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END,
                             &rollcall_no_certificate, MHD_OPTION_END);
 }

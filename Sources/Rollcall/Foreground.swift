@@ -14,11 +14,13 @@ package enum Foreground {
         format: LogFormat
     ) -> Never {
         StandardStreams.hold()
+        LargePieces.giveBack()
         let tail = LogTail()
         let log = Logger(label: "rollcall") { label in
             LogLines(component: label, level: level, format: format, tail: tail)
         }
         for warning in configuration.warnings { log.warning("\(warning)") }
+        for warning in configuration.webWarnings { log.warning("\(warning)") }
         signal(SIGPIPE, SIG_IGN)
         // An image of this memory would hold tokens, keys and everybody's telemetry.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)

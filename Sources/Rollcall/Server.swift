@@ -18,8 +18,11 @@ package final class Server: Sendable {
     private let router: Router
     private let reloader: Reloader
     private let ping: AlivePing
+    private let exporter: OTLPExporter
     private let subscriptions: MQTTInputs
     private let senders: SubscriptionSenders
+    /// The one who hands the map to cells, if this is the fleet cell.
+    private let mapSender: CellMapSender?
     private let front: WebFront
     private let renewal: CertificateRenewal
     private let log: Logger
@@ -45,7 +48,8 @@ package final class Server: Sendable {
         let listeners = try Listeners(configuration, log: log)
         let web = configuration.accessPolicy.web
         let tls = try Self.tls(web, listeners)
-        let edge = EdgeStats()
+        let cells = CellBoard(configuration.cluster.cellRole)
+        let edge = EdgeStats(cells: cells)
         edge.inputs.follow(configuration)
         var shares = Admission.Limits()
         shares.sharedWritesMax = configuration.connectionsMax / 2
@@ -55,8 +59,10 @@ package final class Server: Sendable {
         let receivers = ReceiverBook(configuration)
         let endpoints = DeliveryEndpoints(receivers)
         let member: MemberSeat.Parts?
+        let cellsToken: Secret?
         do throws(SecretFault) {
             member = try MemberSeat.Parts(configuration, onCopy: onCopy)
+            cellsToken = try configuration.cluster.cellsToken()
         } catch {
             listeners.close()
             throw .secret(error.reason)
@@ -77,6 +83,11 @@ package final class Server: Sendable {
         let ping = AlivePing(board: writer.health, edge: edge, log: log)
         self.ping = ping
         ping.follow(configuration.alivePing)
+        let name = String(decoding: configuration.cluster.memberName, as: UTF8.self)
+        let exporter = OTLPExporter(
+            edge: edge, instance: "\(name):\(listeners.main.port)", log: log)
+        self.exporter = exporter
+        exporter.follow(configuration.otlp)
         let accessPolicy = AccessPolicy(configuration.accessPolicy.rules, log: log)
         let front = WebFront(
             accessPolicy, tls: tls, fields: web.fields.map { ($0.name, $0.value) })
@@ -84,6 +95,7 @@ package final class Server: Sendable {
         let renewal = CertificateRenewal(front, log: log)
         self.renewal = renewal
         let bodyLimits = BodyLimits(configuration.scanLimits)
+        let metrics = MetricsNegotiation(configuration.metrics)
         let subscriptions = MQTTInputs(
             writer: writer, edge: edge, admission: admission, limits: bodyLimits, log: log)
         self.subscriptions = subscriptions
@@ -95,12 +107,14 @@ package final class Server: Sendable {
             onReload: onReload, prepare: { receivers.prepare($0) },
             apply: { configuration in
                 bodyLimits.follow(configuration.scanLimits)
+                metrics.follow(configuration.metrics)
                 accessPolicy.follow(configuration.accessPolicy.rules)
                 Self.follow(configuration.accessPolicy.web, front, renewal)
                 edge.inputs.follow(configuration)
                 subscriptions.follow(configuration)
                 senders.follow(configuration)
                 ping.follow(configuration.alivePing)
+                exporter.follow(configuration.otlp)
                 return receivers.follow(configuration)
             })
         let connectionsMax = DescriptorLimit.connections(
@@ -113,21 +127,38 @@ package final class Server: Sendable {
             admission: admission,
             reloader: reloader,
             streamsMax: streamsMax,
-            erasedIDs: erasedIDs, tail: tail,
+            erasedIDs: erasedIDs, tail: tail, metrics: metrics,
             listener: { watch.stats })
         self.router = router
         var limits = HTTPLimits()
         limits.bodyBytesMax = configuration.bodyBytesMax
         limits.connectionsMax = connectionsMax
         limits.streamsMax = streamsMax
-        guard writer.start() else {
+        let threads = configuration.webThreads
+        limits.threads = threads == 0 ? HTTPLimits.usualThreads : threads
+        mapSender =
+            configuration.cluster.cells.isEmpty
+            ? nil
+            : CellMapSender(
+                configuration.cluster.cells, token: cellsToken, writer: writer, board: cells)
+        guard writer.start(), mapSender?.start() ?? true else {
             listeners.close()
             throw .threads
+        }
+        if case .cell(let name) = cells.role {
+            log.info(
+                "a cell of a fleet",
+                metadata: [
+                    "cell": "\(String(decoding: name, as: UTF8.self))",
+                    "map_version": "\(cells.map?.version ?? 0)",
+                ])
         }
         // Before a reload can say something else.
         senders.follow(configuration)
         renewal.follow(web)
-        guard reloader.start(), ping.start(), renewal.start() else {
+        guard reloader.start(), ping.start(), renewal.start(),
+            exporter.start(page: { router.scrapes.page(within: $0, $1) })
+        else {
             listeners.close()
             throw .threads
         }
@@ -168,7 +199,7 @@ package final class Server: Sendable {
     ) throws(ServerError) -> HTTPServer {
         do throws(HTTPServerError) {
             return try HTTPServer(
-                listener: listener, limits: limits, web: front,
+                listener: listener, limits: limits, web: front, answers: router.writer.answers,
                 isMisdirected: { router.isMisdirected($0, at: accessPoint) },
                 early: { router.authorise($0, at: accessPoint) },
                 refused: { router.count($0, refusedWith: $1) },
@@ -197,8 +228,10 @@ package final class Server: Sendable {
     /// Probes are answered until the last write is: readiness says no, the process is healthy.
     package func stop() {
         ping.close()
+        exporter.close()
         subscriptions.close()
         senders.close()
+        mapSender?.close()
         router.drain()
         renewal.close()
         front.close()
@@ -301,7 +334,7 @@ package enum ServerError: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .store(let path, let error): "storage.path \(path): \(error)"
-        case .secret(let reason): "cluster: a secret cannot be read: \(reason)"
+        case .secret(let reason): "a secret cannot be read: \(reason)"
         case .tls(let reason): "web.config_file: \(reason)"
         case .listener(let role, let error): "\(role.rawValue): \(error)"
         case .threads:

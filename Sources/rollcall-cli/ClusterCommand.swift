@@ -8,7 +8,7 @@ struct ClusterCommand: ParsableCommand {
         abstract:
             "Tell how a watch on several machines stands; say who is a member, and who leads.",
         subcommands: [
-            Status.self, Add.self, Remove.self, Drain.self, Join.self, Adopt.self,
+            Status.self, Cells.self, Add.self, Remove.self, Drain.self, Join.self, Adopt.self,
         ],
         defaultSubcommand: Status.self
     )
@@ -32,6 +32,33 @@ struct ClusterCommand: ParsableCommand {
             let form = try list.form(server)
             try server.list { (questions, style, now) throws(QuestionError) in
                 let answer = try ClusterQuestion(form)
+                    .answer(from: questions, style: style, now: now)
+                isWell = answer.isWell
+                return answer.printout
+            }
+            if !isWell { throw ExitCode(1) }
+        }
+    }
+
+    /// `rollcall cluster cells`.
+    struct Cells: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Tell which cells a fleet is divided into, and how far each is.",
+            discussion: """
+                Asks the fleet cell, which knows how its cells stand, or one of them, which knows \
+                the map only. Ends with 1 if there is no map yet, or a cell is not known to have it.
+                """
+        )
+
+        @OptionGroup var list: ListOptions
+
+        @OptionGroup var server: ServerOptions
+
+        func run() throws {
+            var isWell = true
+            let form = try list.form(server)
+            try server.list { (questions, style, now) throws(QuestionError) in
+                let answer = try CellsQuestion(form)
                     .answer(from: questions, style: style, now: now)
                 isWell = answer.isWell
                 return answer.printout

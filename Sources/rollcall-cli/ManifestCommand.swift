@@ -50,6 +50,16 @@ struct ManifestCommand: ParsableCommand {
     @Flag(help: "Of rules: also those of which Rollcall tells receivers of its own.")
     var all = false
 
+    @Option(help: "Of rules: the name of Rollcall's job in Prometheus. (default: rollcall)")
+    var job: String?
+
+    @Option(
+        help: "Of rules: the address of your copy of Alerts/runbooks. (default: beside the rules)")
+    var runbookURL: String?
+
+    @Option(help: "Of rules: the address of Rollcall's page. (default: web.external_url)")
+    var pageURL: String?
+
     private static let kindWords =
         "systemd, kubernetes, prometheus, rules, alertmanager, etcd, nginx, envoy, helm, completions or man"
 
@@ -80,20 +90,55 @@ struct ManifestCommand: ParsableCommand {
         if standalone, members != nil {
             throw ValidationError("--standalone: several members have Pods of their own anyway")
         }
-        if tests || all, manifest != .rules {
-            throw ValidationError("\(tests ? "--tests" : "--all"): only rules have it")
+        if let option = ofRules.first, manifest != .rules {
+            throw ValidationError("\(option): only rules have it")
         }
         if manifest == .etcd, configurationFile != nil {
             throw ValidationError("--config.file: etcd reads no settings of Rollcall's")
         }
+        let rules = try ruleOptions()
         try orExit {
             let settings = try configurationFile.map { try ManifestSettings(path: $0) }
             var form = Manifest.Form(
                 members: members, place: standalone ? .standalone : .sidecar,
                 hasPodMonitor: podMonitor)
-            (form.rules.printsTests, form.rules.printsAll) = (tests, all)
+            form.rules = rules
             try manifest.write(settings, form)
         }
+    }
+
+    /// The options that are there and that only rules have.
+    private var ofRules: [String] {
+        [
+            (tests, "--tests"), (all, "--all"), (job != nil, "--job"),
+            (runbookURL != nil, "--runbook-url"), (pageURL != nil, "--page-url"),
+        ].filter(\.0).map(\.1)
+    }
+
+    private func ruleOptions() throws -> RuleOptions {
+        var options = RuleOptions()
+        (options.printsTests, options.printsAll) = (tests, all)
+        if let job {
+            guard RuleOptions.isJob(job) else {
+                throw ValidationError(
+                    "--job: letters, digits and _ . : / - expected (\(ConsoleText.safe(job)))")
+            }
+            options.job = job
+        }
+        options.runbooks = try address(runbookURL, of: "--runbook-url")
+        options.page = try address(pageURL, of: "--page-url")
+        return options
+    }
+
+    private func address(_ text: String?, of option: String) throws -> ExternalURL? {
+        guard let text else { return nil }
+        guard let url = ExternalURL(text) else {
+            // Not shown: a password may stand in it.
+            throw ValidationError(
+                "\(option): must be like https://wiki.example.org/runbooks, without user, query or fragment"
+            )
+        }
+        return url
     }
 
     /// Prints what a shell completes the command line by.
@@ -142,7 +187,9 @@ struct ManifestCommand: ParsableCommand {
     }
 
     private func checkAlone() throws {
-        if configurationFile != nil || members != nil || standalone || podMonitor || tests || all {
+        if configurationFile != nil || members != nil || standalone || podMonitor
+            || !ofRules.isEmpty
+        {
             throw ValidationError("\(kind): goes without other options")
         }
     }

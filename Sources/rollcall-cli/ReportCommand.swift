@@ -43,19 +43,21 @@ struct ReportCommand: ParsableCommand {
 
     func run() throws {
         let now = ClockReading.now().wall
+        let source = SettingsSource(
+            path: configurationFile, flags: ["storage.path": storagePath], isInsecure: true,
+            environment: SettingsSource.environment)
         let address: ServerAddress
         do throws(QuestionError) {
-            address = try server.address()
+            // What cannot be read is told in the report.
+            address = try server.address(otherwise: (try? source.read()).flatMap(ServerAddress.url))
         } catch {
             complain("\(error)")
             throw ExitCode(error.exitCode)
         }
-        let source = SettingsSource(
-            path: configurationFile, flags: ["storage.path": storagePath], isInsecure: true,
-            environment: SettingsSource.environment)
         var report = Report(
             Report.Place(
-                address: address, storagePath: storagePath, source: source, showsNames: withNames))
+                address: address, isAddressAssumed: !server.isNamed, storagePath: storagePath,
+                source: source, showsNames: withNames))
         let text = report.make(at: now)
         // What hangs in a thread of its own must not hold this up.
         if output == "-" {

@@ -42,16 +42,22 @@ struct ServerPlace: ParsableArguments {
             valueName: "file"), completion: .file())
     var keyFile: String?
 
-    /// The server that they and the environment name.
+    /// True if they or the environment name a server.
+    var isNamed: Bool {
+        server != nil || SettingsSource.environment["ROLLCALL_SERVER"]?.isEmpty == false
+    }
+
+    /// The server that they and the environment name; else the one at the URL `otherwise`, or at the usual
+    /// one.
     /// - Throws: `QuestionError` if one of them is wrong.
-    func address() throws(QuestionError) -> ServerAddress {
+    func address(otherwise: String? = nil) throws(QuestionError) -> ServerAddress {
         var options = ServerAddress.Options()
         options.user = user
         options.authorityPath = caFile
         options.certificatePath = certFile
         options.keyPath = keyFile
         return try ServerAddress(
-            url: server, tokenPath: tokenFile, options: options,
+            url: isNamed ? server : otherwise, tokenPath: tokenFile, options: options,
             environment: SettingsSource.environment)
     }
 }

@@ -16,6 +16,11 @@ import tempfile
 import threading
 import time
 
+# The day in front of a time of the clock, which the page writes where that is not today's; and such a time,
+# with seconds or without.
+DAY = r"(?:\d{1,2} [A-Z][a-z]{2,3},? )?"
+CLOCK = DAY + r"\d\d:\d\d(?::\d\d)?"
+
 ANSWER_SECONDS = 30.0
 END_SECONDS = 10.0
 

@@ -450,6 +450,20 @@ class RollcallTestCase(unittest.TestCase):
     def hold(self):
         """Nothing: what owns such a process while the class lasts."""
 
+    def assert_samples(self, told, before, after, unsteady):
+        """Every sample of a page in text that was read `before` and `after` is told, none else, and with a
+        value between theirs, but where `unsteady` is true of its key."""
+        self.assertEqual((before.keys() & after.keys()) - told.keys(), set())
+        self.assertEqual(told.keys() - (before.keys() | after.keys()), set())
+        equal = 0
+        for key, value in told.items():
+            if unsteady(key) or key not in before or key not in after:
+                continue
+            least, most = sorted([before[key], after[key]])
+            self.assertTrue(least <= value <= most, (key, least, value, most))
+            equal += least == most
+        self.assertGreater(equal, 1000)
+
     def assert_replays(self, server):
         """Exports the store of a server that has stopped: a replay decides what was decided (J4)."""
         export = os.path.join(self.directory, "export")

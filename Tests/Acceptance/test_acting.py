@@ -6,6 +6,7 @@ Source: R7; Contract/Events, R2, R3, R5.
 import json
 import unittest
 
+from browser import CLOCK
 from page_fleet import SETTINGS, Told
 from rollcall_process import eventually
 from test_page import READY, SIZES, PageTestCase, shot
@@ -298,7 +299,7 @@ class DoingTests(ActingTestCase):
         self.click(page, DIALOG, "Silence")
         self.outcome(page, card, "holds until")
         # By both clocks: the browser's is not UTC.
-        self.assertRegex(page.text(".outcome"), r"until (\d+ \w+, )?\d\d:\d\d \(\d\d:\d\d UTC\)")
+        self.assertRegex(page.text(".outcome"), rf"until {CLOCK} \({CLOCK} UTC\)")
         silence = next(one for one in self.api("/v1/silences")["silences"]
                        if one["comment"] == "the mast is moved")
         self.assertEqual((silence["matchers"], silence["author"]), (["region=quay"], "ops"))
@@ -389,7 +390,7 @@ class DoingTests(ActingTestCase):
         line = page.run("window.copied")
         self.assertNotIn("\n", line)
         self.assertRegex(line, r"^CRITICAL NoOnlineResponders harbour · Nobody can be reached in harbour.*"
-                               r" · since \d\d:\d\d UTC \(.*\) · nobody has taken it · "
+                               rf" · since {CLOCK} UTC \(.*\) · nobody has taken it · "
                                rf"http://127.0.0.1:{self.server.port}/alerts\?incident=\d+$")
         # Without a clipboard it stands there to be copied.
         page.run("navigator.clipboard.writeText = async () => { throw new Error('no'); }; 0")

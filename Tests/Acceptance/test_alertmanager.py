@@ -1,15 +1,20 @@
 """Debian's Alertmanager receives, groups, notifies and resolves what Rollcall tells it.
 
-Source: A8; Alertmanager's `api/v2/openapi.yaml`.
+Source: A8, V20; Alertmanager's `api/v2/openapi.yaml`.
 """
 
+import json
 import socket
 import time
 import unittest
+import urllib.request
+
+import yaml
 
 from alertmanager_process import Alertmanager
 from loopback_receivers import Fleet, Hook, people
 from rollcall_process import RollcallTestCase, eventually, milliseconds, now_ms
+from test_alert_rules import AlertRulesTestCase
 
 SETTINGS = """
 web: {{external_url: "https://rollcall.example.org"}}
@@ -142,6 +147,69 @@ class AlertmanagerTests(RollcallTestCase):
         first = next(t for t in fired["targets"] if t["target"] == 0)
         self.assertNotEqual(first["outcome"], "delivered")
         self.assertTrue(all(attempt["error"] for attempt in first["attempts"]))
+
+
+class PrintedFileTests(AlertRulesTestCase):
+    """V20: what somebody reads who is told by way of `rollcall manifest alertmanager`."""
+
+    def setUp(self):
+        super().setUp()
+        self.hook = Hook(self)
+        config = yaml.safe_load(self.printed("{}\n", kind="alertmanager"))
+        receivers = {receiver["name"]: receiver for receiver in config["receivers"]}
+        pager, = receivers["pager"]["pagerduty_configs"]
+        chat, = receivers["chat"]["slack_configs"]
+        del pager["routing_key_file"], chat["api_url_file"]
+        pager |= {"routing_key": "k" * 32, "url": self.hook.url}
+        chat["api_url"] = self.hook.url
+        config["route"]["group_wait"] = "1s"
+        self.alertmanager = Alertmanager(self, yaml.safe_dump(config))
+
+    def post(self, *alerts):
+        request = urllib.request.Request(
+            f"{self.alertmanager.url}/api/v2/alerts", method="POST",
+            headers={"Content-Type": "application/json"},
+            data=json.dumps([
+                {"labels": labels, "annotations": annotations} for labels, annotations in alerts]).encode())
+        urllib.request.urlopen(request, timeout=10).read()
+
+    def told(self, key):
+        """The first body that has this member."""
+        return self.hook.first(lambda request: key in request.json(), SOON, key).json()
+
+    def chat(self):
+        message, = self.told("attachments")["attachments"]
+        return message["title"], message["text"].strip()
+
+    def test_a_page_of_rollcalls_begins_with_its_sentence(self):
+        summary = "Nobody can be reached in north, 2 of 2 out of contact: 1 no_network, 1 app_suspended"
+        self.post(({"alertname": "NoOnlineResponders", "severity": "critical", "region": "north"},
+                   {"summary": summary, "description": "Since 00:31."}))
+        self.assertEqual(self.told("routing_key")["payload"]["summary"], summary)
+
+    def test_a_page_of_prometheus_says_the_region_too(self):
+        self.post(({"alertname": "NoOnlineResponders", "severity": "critical", "region": "north", "job": "rollcall",
+                    "instance": "a"}, {"summary": "Nobody in a region can be reached.", "description": "Nobody is."}))
+        self.assertEqual(
+            self.told("routing_key")["payload"]["summary"], "Nobody in a region can be reached. (north)")
+
+    def test_a_chat_has_a_line_for_each_thing(self):
+        self.post(({"alertname": "ResponderFlapping", "severity": "warning", "region": "north"},
+                   {"summary": "north: 2 of 9 flap", "description": "r-1 and r-2.",
+                    "page_url": "https://watch.example.org/people", "runbook_url": "https://wiki.example.org/x"}))
+        self.assertEqual(self.chat(), (
+            "FIRING: north: 2 of 9 flap",
+            "north: 2 of 9 flap\nr-1 and r-2.\n<https://watch.example.org/people|Rollcall>\n"
+            "<https://wiki.example.org/x|Runbook>"))
+
+    def test_a_group_has_the_name_of_what_fires_and_no_link_that_leads_nowhere(self):
+        self.post(*(
+            ({"alertname": "ResponderFlapping", "severity": "warning", "region": region},
+             {"summary": f"{region} flaps", "page_url": "people", "runbook_url": "runbooks/ResponderFlapping.md"})
+            for region in ("north", "south")))
+        title, text = self.chat()
+        self.assertEqual(title, "FIRING: ResponderFlapping: 2 alerts")
+        self.assertEqual(sorted(text.split("\n\n")), ["north flaps", "south flaps"])
 
 
 if __name__ == "__main__":

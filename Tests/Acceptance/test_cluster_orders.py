@@ -276,6 +276,15 @@ class ClusterOrderTests(ClusterTestCase):
             eventually(
                 lambda name=name: not glob.glob(members[name].store + ".replaced-*"), 30,
                 f"what {name} had put aside is gone")
+        # Nor does one that was away meanwhile keep the copy of an upgrade, in which they still are.
+        members[follower].kill()
+        copy = members[follower].store + ".version-10.8"
+        with open(copy, "w", encoding="ascii") as file:
+            file.write("p-1")
+        long_ago = time.time() - 3600
+        os.utime(copy, (long_ago, long_ago))
+        members[follower].start()
+        eventually(lambda: not os.path.exists(copy), 30, f"{follower} keeps no old copy")
 
     def test_check_asks_etcd_how_it_is_set_up(self):
         """S17: and says what it could not ask."""

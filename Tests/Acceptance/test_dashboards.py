@@ -44,8 +44,14 @@ LEFT_OUT = {
        for name in (
            "rollcall_subscription_events_total", "rollcall_subscription_attempts_failed_total",
            "rollcall_subscription_stopped")},
+    **{name: "who has metrics pushed sees there whether they come, and the log says why not"
+       for name in (
+           "rollcall_otlp_exports_total", "rollcall_otlp_rejected_points_total",
+           "rollcall_otlp_last_success_timestamp_seconds")},
     **{name: "nobody need act on it: who follows sees that their stream ended, and goes on"
        for name in ("rollcall_event_streams", "rollcall_event_streams_cut_total")},
+    **{name: "only a fleet of many cells has it, and `rollcall cluster cells` tells more"
+       for name in ("rollcall_cell_map_version", "rollcall_cell_misdirected_total")},
     **{name: "the alerts of a watch on several machines fire by it, and `rollcall cluster` tells it"
        for name in (
            "rollcall_member_leading", "rollcall_member_confirmed", "rollcall_member_lost",

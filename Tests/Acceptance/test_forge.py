@@ -46,7 +46,7 @@ class ForgeTests(unittest.TestCase):
             *(path for path in glob.glob(os.path.join(forms, "*")) if "config" not in path))
 
     def test_what_they_run_is_there(self):
-        wanted = {".ci/run", ".packages/deb", ".packages/image"}
+        wanted = {".ci/run", ".packages/deb", ".packages/image", ".packages/twice"}
         ran = set()
         for _, workflow in self.workflows():
             for job in workflow["jobs"].values():
@@ -69,7 +69,8 @@ class ForgeTests(unittest.TestCase):
         images = {job["container"]["image"] for _, workflow in self.workflows()
                   for job in workflow["jobs"].values() if "container" in job}
         images.add(json.loads(read(".devcontainer/devcontainer.json"))["image"])
-        self.assertEqual(len(images), 1, images)
+        # On the other one the package is installed, as where nobody builds.
+        self.assertEqual(len(images - {"debian:bookworm"}), 1, images)
 
     def test_versions_of_packages_are_exact(self):
         named = re.findall(r"\.package\(url: .*\)", read("Package.swift"))

@@ -1,7 +1,7 @@
 """The image that `.packages/image` builds, entered as `rollcall manifest kubernetes` has it: its settings
 and its files, nothing that may be written but the store, and a page that is sent from it over TLS.
 
-    ROLLCALL_IMAGE=1    build it twice, and run it by runc, too; else the image is built once and looked at
+    ROLLCALL_IMAGE=1    run it by runc, too; else the image is built twice and looked at
 
 Source: V8; Operate, "An image".
 """
@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import subprocess
-import tarfile
 import unittest
 
 import yaml
@@ -42,8 +41,11 @@ class ImageTests(RollcallTestCase):
     def unpacked(self):
         """A bundle of a runtime: `config.json` and `rootfs`."""
         layout = os.path.join(self.directory, "layout")
-        with tarfile.open(self.image) as archive:
-            archive.extractall(layout, filter="data")
+        os.mkdir(layout)
+        # Not tarfile: in Debian 12 it knows no filter yet, and later it wants one.
+        subprocess.run(
+            ["tar", "--extract", "--file", self.image, "--directory", layout], check=True,
+            timeout=60)
         with open(os.path.join(layout, "index.json"), encoding="utf-8") as file:
             tag, = [entry["annotations"]["org.opencontainers.image.ref.name"]
                     for entry in json.load(file)["manifests"]]
@@ -157,7 +159,6 @@ class ImageTests(RollcallTestCase):
             self.assertGreater(file.read().count("BEGIN CERTIFICATE"), 100)
         self.assertEqual(server.stop(), 0)
 
-    @unittest.skipUnless(WANTED, "ROLLCALL_IMAGE is not set")
     def test_two_builds_are_the_same_bytes(self):
         before = digest(self.image)
         self.assertEqual(digest(packed("image")), before)

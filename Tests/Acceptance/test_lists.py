@@ -48,12 +48,16 @@ LISTS = {
     ("events", "--limit", "1000"): (None, "cursor"),
     ("cluster",): ("members", "member"),
     ("cluster", "status"): ("members", "member"),
+    ("cluster", "cells"): ("cells", "name"),
 }
 # What has no ids.
 COUNTS = {
     ("gaps", "--by", "cause,region"): "rows", ("nudges", "--by", "platform"): "rows",
     ("explain", "plain"): "events",
 }
+FLEET = {
+    "role": "cell", "cell": "a", "version": 1, "slots": 4096, "cells": [
+        {"name": "a", "urls": ["http://127.0.0.1:9"], "slots": ["0-4095"], "share": 1}]}
 MEMBERS = {
     "member": "b", "role": "leading", "leader": "b", "confirmed": True, "position": 7, "lag": 0,
     "members": [
@@ -152,7 +156,8 @@ class FormTests(ListTestCase):
 
     def test_every_form_says_the_same(self):
         url = self.story()
-        cluster = Stub(self, lambda target: (200, MEMBERS)).url
+        cluster = Stub(
+            self, lambda target: (200, FLEET if target == "/v1/cells" else MEMBERS)).url
         for command, (place, name) in LISTS.items():
             at = cluster if command[0] == "cluster" else url
             with self.subTest(command):
@@ -341,7 +346,7 @@ class TreeTests(ListTestCase):
             path for path in asking
             if {("short", "o"), ("long", "output"), ("long", "json")} <= leaves[path]}
         self.assertEqual(asking - listing, NO_LIST)
-        tried = {tuple(word for word in command[:2] if word in (command[0], "list", "status"))
+        tried = {tuple(word for word in command[:2] if word in (command[0], "list", "status", "cells"))
                  for command in (*LISTS, *COUNTS)}
         self.assertEqual(listing, tried - {("cluster",)}, "each list is tried above")
 
@@ -355,6 +360,8 @@ class TreeTests(ListTestCase):
         def answer(target):
             if target.startswith("/v1/events"):
                 return 200, {"events": [], "next": "a-0"}
+            if target == "/v1/cells":
+                return 200, FLEET
             return 200, {**empty, "rows": []}
         url = Stub(self, answer).url
         for command in (*LISTS, *COUNTS):

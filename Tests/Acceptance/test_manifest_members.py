@@ -42,7 +42,7 @@ class MembersManifestTests(ManifestTestCase):
                 (("prometheus", "--members", "3"), "prometheus is the same for one and for several"),
                 (("etcd", "--config.file", "x"), "etcd reads no settings of Rollcall's"),
                 (("kubernetes", "--members", "3", "--config.file", self.settings("")),
-                 "cluster.log.etcd.endpoints: several members need an etcd"),
+                 "cluster.log.postgres.url: several members need a log"),
                 (("systemd", "--members", "3", "--config.file", self.settings(
                     CLUSTER.replace("token_file: a.token, log", "log"), "dumb.yml")),
                  "cluster.token_file: members reach")):

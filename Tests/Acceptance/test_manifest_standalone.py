@@ -6,6 +6,7 @@ Helm is not asked: the few words of its templates that the chart uses are render
 import json
 import os
 import re
+import tempfile
 import unittest
 
 import kubernetes_validate
@@ -20,7 +21,7 @@ web: {tokens: [{name: a, scopes: [ingest, read, admin], token_file: a.token}]}
 receivers: [{name: hook, webhook: {url_file: /run/keys/hook}}]
 """
 # Fields of a PodMonitor. Source: monitoring.coreos.com_podmonitors.yaml of prometheus-operator.
-ENDPOINT = {"port", "interval", "scrapeTimeout", "honorLabels"}
+ENDPOINT = {"port", "interval", "scrapeTimeout", "honorLabels", "relabelings"}
 
 
 class Renderer:
@@ -70,7 +71,9 @@ class Renderer:
         return output + template[place:]
 
 
-class StandaloneTests(ManifestTestCase):
+class KubernetesTestCase(ManifestTestCase):
+    """Asks for manifests of Kubernetes, and charts."""
+
     def validated(self, documents):
         for document in documents:
             if document["kind"] == "PodMonitor":
@@ -82,7 +85,8 @@ class StandaloneTests(ManifestTestCase):
 
     def check_monitor(self, document):
         self.assertEqual(document["apiVersion"], "monitoring.coreos.com/v1")
-        endpoint, = document["spec"].pop("podMetricsEndpoints")
+        self.endpoints = document["spec"].pop("podMetricsEndpoints")
+        endpoint, = self.endpoints
         self.assertEqual(set(endpoint), ENDPOINT)
         self.assertIs(endpoint["honorLabels"], True)
         self.assertEqual(set(document["spec"]), {"selector"})
@@ -93,8 +97,9 @@ class StandaloneTests(ManifestTestCase):
 
     def chart(self, *arguments, **changes):
         """The chart's documents, rendered for its values with some of them changed."""
-        folder = os.path.join(self.directory, "chart")
+        folder = os.path.join(tempfile.mkdtemp(dir=self.directory), "chart")
         names = self.manifest("helm", folder, *arguments).split()
+        self.values = os.path.join(folder, "values.yaml")
         files = {}
         for name in names:
             with open(name, encoding="utf-8") as file:
@@ -105,7 +110,7 @@ class StandaloneTests(ManifestTestCase):
         for path, value in changes.items():
             values[path] = {**values[path], **value} if isinstance(value, dict) else value
         renderer = Renderer(values, "watch")
-        renderer.render(files["templates/NOTES.txt"])
+        self.notes = renderer.render(files["templates/NOTES.txt"])
         # Helm renders each file by itself.
         documents = []
         for name in sorted(files):
@@ -114,6 +119,8 @@ class StandaloneTests(ManifestTestCase):
                     one for one in self.documents(renderer.render(files[name])) if one is not None]
         return self.validated(documents)
 
+
+class StandaloneTests(KubernetesTestCase):
     # MARK: a Pod of its own
 
     def test_what_is_refused(self):
@@ -254,6 +261,24 @@ class StandaloneTests(ManifestTestCase):
         # A file elsewhere has a volume of its own, of the same Secret.
         other = pod["volumes"][1]["secret"]
         self.assertEqual((other["secretName"], other["items"]), ("mine", [{"key": "hook", "path": "hook"}]))
+
+    def test_an_edited_chart_is_not_overwritten(self):
+        folder = os.path.join(self.directory, "chart")
+        names = self.manifest("helm", folder).split()
+        # The same again is nothing else.
+        self.assertEqual(self.manifest("helm", folder).split(), names)
+        values = os.path.join(folder, "values.yaml")
+        with open(values, "a", encoding="utf-8") as file:
+            file.write("# mine\n")
+        notes = os.path.join(folder, "templates/NOTES.txt")
+        os.remove(notes)
+        outcome = self.run_binary("manifest", "helm", folder, "--config.file", self.settings(TOKENS))
+        self.assertEqual((outcome.returncode, outcome.stdout), (64, ""))
+        self.assertIn(f"{values}: is there already with other content (and 1 more), and", outcome.stderr)
+        self.assertIn("name another folder", outcome.stderr)
+        with open(values, encoding="utf-8") as file:
+            self.assertTrue(file.read().endswith("# mine\n"))
+        self.assertFalse(os.path.exists(notes), "a part of the chart was written")
 
     def test_who_is_not_named_is_not_let_in(self):
         # `from: []` of Kubernetes is everybody.

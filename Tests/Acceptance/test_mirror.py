@@ -16,6 +16,7 @@ from contrary_proxy import ContraryProxy, answers, holds, passes
 from mirrored_app import TOKEN, App, Nginx
 from rollcall_process import Client, eventually, now_ms
 from test_manifest import ManifestTestCase
+from test_web_config import Authority
 
 LOCATIONS = "/locations"
 # Of an answer that waits for nobody, on a machine that is busy.
@@ -32,9 +33,9 @@ class MirrorTestCase(ManifestTestCase):
                       "Origin": "https://app.example.org", "Host": "api.example.org",
                       "User-Agent": "app/1.0"}
 
-    def site(self, rollcall_port, *changes):
+    def site(self, rollcall_port, *changes, web=""):
         """The file that is printed for Rollcall at this port, with what has to be changed changed."""
-        path = self.settings(f"web: {{listen_address: '127.0.0.1:{rollcall_port}'}}\n")
+        path = self.settings(f"web: {{listen_address: '127.0.0.1:{rollcall_port}'{web}}}\n")
         text = self.manifest("nginx", "--config.file", path)
         self.port = free_port()
         for old, new in (
@@ -44,9 +45,19 @@ class MirrorTestCase(ManifestTestCase):
             text = text.replace(old, new)
         return text
 
-    def nginx(self, rollcall_port, *changes):
-        text = self.site(rollcall_port, *changes)
+    def nginx(self, rollcall_port, *changes, **more):
+        text = self.site(rollcall_port, *changes, **more)
         self.proxy = Nginx(self, self.directory, self.port, text)
+
+    def speak_tls(self):
+        """An authority, and a web configuration by which a client shows a certificate of it."""
+        authority = Authority(self.directory)
+        for name in ("server", "client"):
+            authority.sign(name)
+        self.settings(
+            "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n"
+            "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.pem\n", "web.yml")
+        return authority
 
     @staticmethod
     def batch(number, responder="r-17"):
@@ -153,6 +164,25 @@ class NginxTests(MirrorTestCase):
         reader = {"Authorization": f"Bearer {token}"}
         eventually(
             lambda: server.get("/v1/responders/r-17", reader).status == 200, 10, "it came")
+
+    def test_a_rollcall_that_speaks_tls_is_verified(self):
+        authority = self.speak_tls()
+        server = self.rollcall("web: {config_file: web.yml}\n")
+        server.context = authority.client("client")
+        server.start()
+        Authority(self.directory, "other")
+        heard = lambda who: server.get(f"/v1/responders/{who}").status
+        for number, trusted in enumerate(("other", "ca")):
+            self.nginx(
+                server.port,
+                *((f"/etc/nginx/rollcall-{old}", authority.path(new)) for old, new in (
+                    ("ca.pem", f"{trusted}.pem"), ("client.pem", "client.pem"),
+                    ("client.key", "client.key"))),
+                web=", config_file: web.yml")
+            self.same(self.post(number, responder_id=trusted)[0], {
+                **self.batch(number), "responder_id": trusted})
+        eventually(lambda: heard("ca") == 200, 10, "it came")
+        self.assertEqual(heard("other"), 404)
 
     def test_a_name_that_the_mirror_leaves_is_let_in_when_it_is_trusted(self):
         server = self.serve("web: {trusted_hosts: []}\n")
@@ -329,6 +359,22 @@ class EnvoyTests(MirrorTestCase):
             self.assertTrue(one["http_filters"][-1]["name"].endswith(".router"))
         default = self.documents(self.manifest("envoy"))[0]["static_resources"]["clusters"][-1]
         self.assertIn("10112", json.dumps(default))
+
+    def test_to_a_rollcall_that_speaks_tls_so_does_it(self):
+        path = self.settings("web: {config_file: web.yml}\n")
+        plain = self.documents(self.manifest("envoy"))[0]["static_resources"]["clusters"]
+        self.speak_tls()
+        clusters = self.documents(
+            self.manifest("envoy", "--config.file", path))[0]["static_resources"]["clusters"]
+        secured = clusters[-1].pop("transport_socket")
+        self.assertEqual(clusters, plain)
+        self.assertEqual(secured["name"], "envoy.transport_sockets.tls")
+        common = secured["typed_config"]["common_tls_context"]
+        self.assertEqual(
+            common["validation_context"]["trusted_ca"], {"filename": "/etc/envoy/rollcall-ca.pem"})
+        self.assertEqual(common["tls_certificates"], [{
+            "certificate_chain": {"filename": "/etc/envoy/rollcall-client.pem"},
+            "private_key": {"filename": "/etc/envoy/rollcall-client.key"}}])
 
     def test_envoys_name_for_a_copy_is_one_that_can_be_trusted(self):
         # As ShadowWriterImpl makes it of Host: before a port.

@@ -17,6 +17,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from cluster_process import Etcd, Members
 from documents import page
+from metric_messages import ACCEPT as MESSAGES, TYPE as MESSAGES_TYPE
 from rollcall_process import (
     NDJSON, OPEN_METRICS, RollcallTestCase, eventually, ndjson, now_ms, rfc3339)
 
@@ -165,8 +166,11 @@ class OpenAPITestCase(RollcallTestCase):
                 self.assertIn(name.lower(), answer.headers)
         kind = answer.headers["content-type"].split(";")[0]
         self.assertIn(kind, declared["content"])
-        value = answer.json() if kind.endswith("json") else answer.text
         schema = declared["content"][kind]["schema"]
+        if schema.get("format") == "binary":
+            value = answer.body.decode("latin-1")
+        else:
+            value = answer.json() if kind.endswith("json") else answer.text
         self.assertEqual(self.document.faults(schema, value, strict=True), [])
 
 
@@ -238,6 +242,8 @@ class DocumentTests(OpenAPITestCase):
                     with self.subTest(f"{method} {path} {kind}"):
                         # Neither is there.
                         status = 404 if path in ("/v1/drill", TAKE) else 200
+                        # It is no cell.
+                        status = 409 if path == "/v1/cells" else status
                         fields = {"Content-Type": kind}
                         if path == SESSION:
                             # Of our own page alone.
@@ -245,7 +251,7 @@ class DocumentTests(OpenAPITestCase):
                         answer = self.ask(server, method, path, status, example, fields).json()
                         count += 1
                         if path in ("/v1/drill", "/v1/silences", "/v1/wakes", "/v1/nudges", TAKE,
-                                    SESSION):
+                                    SESSION, "/v1/cells"):
                             continue
                         self.assertEqual(answer["accepted"] + answer.get("duplicates", 0), 1)
                         self.assertEqual(answer.get("problems", []), [])
@@ -270,6 +276,7 @@ class TourTests(OpenAPITestCase):
         self.tour_tokens()
         self.tour_users()
         self.tour_members(server)
+        self.tour_cells(server)
         # What is declared was seen, each answer of each route.
         declared = {
             (method, path, status)
@@ -628,6 +635,66 @@ inputs:
         for order in ("drain", "join", "adopt"):
             self.ask(member, "POST", f"/v1/cluster/{order}", 409)
 
+    def tour_cells(self, server):
+        """Of a fleet of two cells each refuses the other's people, by every route that names one."""
+        document = self.document.body("PUT", "/v1/cells")["content"][JSON]["example"]
+        self.ask(server, "GET", "/v1/cells", 404)
+        self.ask(server, "PUT", "/v1/cells", 409, document)
+        path = os.path.join(self.directory, "cells")
+        token = secrets.token_hex(32)
+        with open(path, "w", encoding="ascii", opener=private) as file:
+            file.write(token)
+        own = {"Authorization": f"Bearer {token}"}
+        cell = self.serve("""cluster: {cell: a}
+web:
+  tokens:
+    - {name: all, scopes: [ingest, read, admin, "input:o", "input:f"], token_file: cells}
+inputs:
+  - {name: o, preset: owntracks, enrol: true}
+  - {name: f, id: /id, captured_at: /t, format: form, enrol: true}
+""", name="cell")
+        self.ask(cell, "GET", "/v1/cells", 200, headers=own)
+        for body, status in (
+                ({"version": 1}, 422), ("{", 400), (b" " * ((8 << 20) + 1), 413), (document, 200)):
+            self.ask(cell, "PUT", "/v1/cells", status, body, own)
+        self.ask(cell, "PUT", "/v1/cells", 415, "{}", {**own, "Content-Type": "text/plain"})
+        self.ask(cell, "GET", "/v1/cells", 200, headers=own)
+        other = "4712"
+        item = {"responder_id": other}
+        for method, target, body in (
+                ("POST", "/v1/batches", item),
+                ("POST", "/v1/transitions", {**item, "from": "ONLINE", "to": "OFFLINE", "at": now_ms()}),
+                ("POST", "/v1/responders", item), ("PUT", "/v1/responders", [item]),
+                ("POST", "/v1/nudges", {**item, "by": "kim"}),
+                ("GET", f"/v1/responders/{other}", None), ("DELETE", f"/v1/responders/{other}", None),
+                ("GET", f"/v1/responders/{other}/timeline", None),
+                ("GET", f"/v1/responders/{other}/nudge", None),
+                ("GET", f"/v1/events?responder={other}", None),
+                ("GET", f"/v1/gaps?responder={other}", None),
+                ("GET", f"/v1/dark?responder={other}", None),
+                ("GET", f"/v1/nudges?responder_id={other}", None)):
+            answer = self.ask(cell, method, target, 421, body, own)
+            self.assertEqual(answer.headers["rollcall-cell-map"], "1")
+        phone = {"_type": "location", "tst": now_ms() // 1000, "tid": "JJ"}
+        for suffix, below in (("", ""), ("/{id}", f"/{other}")):
+            user = {**own, "X-Limit-U": other}
+            for method in ("POST", "PUT"):
+                answer = cell.request(method, f"/v1/in/o{below}", phone, user)
+                self.assertEqual(answer.status, 421, answer)
+                self.check_answer(method, "/v1/in/{input}" + suffix, answer)
+            answer = cell.request("GET", f"/v1/in/f{below}?id={other}&t=1795000000", headers=own)
+            self.assertEqual(answer.status, 421, answer)
+            self.check_answer("GET", "/v1/in/{input}" + suffix, answer)
+        self.ask(cell, "GET", "/v1/cells/summary", 200, headers=own)
+        self.ask(cell, "GET", "/v1/cells/summary?after=x", 400, headers=own)
+        self.ask(server, "GET", "/v1/cells/summary", 404)
+        fleet = self.serve(
+            f"cluster:\n  cells: {{a: {{url: 'http://127.0.0.1:{cell.port}'}}}}\n"
+            "  cells_token_file: cells\n", name="fleet")
+        eventually(
+            lambda: self.ask(fleet, "GET", "/v1/cells", 200).json()["standing"][0]["problem"], 20,
+            "it is another map of this version", every=0.5)
+
     def tour_operation(self, server):
         shell = server.get("/").text
         asset = "/" + shell.split('src="')[1].split('"')[0]
@@ -640,6 +707,9 @@ inputs:
             # Of another's name on loopback.
             self.ask(server, "GET", target, 403, headers={"Host": "evil.example"})
         self.ask(server, "GET", "/metrics", 200, headers={"Accept": OPEN_METRICS})
+        native = self.serve("metrics: {native_histograms: true}\n", name="native")
+        page = self.ask(native, "GET", "/metrics", 200, headers={"Accept": MESSAGES})
+        self.assertEqual(page.headers["content-type"], MESSAGES_TYPE)
         self.ask(server, "POST", "/-/reload", 200)
         server.configure("limits: {items: 20, regions: 7}\nstorage: {size: 1GiB}\n")
         changes = self.ask(server, "POST", "/-/reload", 200).json()

@@ -71,6 +71,12 @@ class PackageTests(RollcallTestCase):
         with open(os.path.join(tree, "DEBIAN/conffiles"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "/etc/rollcall/rollcall.yml\n")
         self.asked(os.path.join(tree, "usr/bin/rollcall"), "check", settings)
+        # An upgrade asks whoever changed them, so it is another file only if a default is another.
+        version = self.asked("dpkg-deb", "--field", self.package, "Version").strip()
+        with open(settings, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        self.assertEqual(lines[1:], self.asked(BINARY, "config").splitlines()[1:])
+        self.assertNotIn(version, lines[0])
 
     def test_its_unit_starts_the_program_of_the_package(self):
         tree = self.unpacked()
@@ -149,11 +155,13 @@ class InstallTests(RollcallTestCase):
             "http://127.0.0.1:10112/v1/batches")
         owner = self.inside("stat --format '%U %a' /var/lib/rollcall /var/lib/rollcall/rollcall.db")
         self.assertEqual(owner.split("\n")[:2], ["rollcall 700", "rollcall 600"])
-        # An upgrade starts it anew, with what it knew.
+        # An upgrade starts it anew, with what it knew, and with the settings that somebody changed.
         before = self.process()
+        self.inside("sed -i 's/^  retention: 30d/  retention: 14d/' /etc/rollcall/rollcall.yml")
         self.inside(self.INSTALL)
         eventually(self.is_active, 20, "it runs again")
         self.assertNotEqual(self.process(), before)
+        self.inside("grep '^  retention: 14d' /etc/rollcall/rollcall.yml")
         known = "curl --silent --fail http://127.0.0.1:10112/v1/responders/kim"
         self.assertIn("ON_DUTY", self.inside(known))
         # Nobody answers: the store is kept, and a Rollcall that comes later goes on with it.

@@ -3,6 +3,7 @@
 import json
 import unittest
 
+from browser import CLOCK
 from page_fleet import SETTINGS, Told
 from rollcall_process import eventually, milliseconds, rfc3339
 from test_page import SIZES, PageTestCase, shot
@@ -85,11 +86,11 @@ class StripTests(PatchedTestCase):
         self.assertEqual(rows["<b>old</b>\u202etown"][42], "few")
         ends = page.run("[...document.querySelectorAll('.strip-end')].map((one) => one.innerText)")
         self.assertEqual(ends[0], "98 of 98 silent")
-        self.assertRegex(ends[1], r"unstaffed since \d\d:\d\d")
+        self.assertRegex(ends[1], f"unstaffed since {CLOCK}")
         self.assertEqual(ends[2], "78 of 81 ONLINE")
         label = "document.querySelectorAll('[data-strip=harbour] .cell')[%d].ariaLabel"
         self.assertRegex(
-            page.run(label % 68), r"harbour, \d\d:\d\d to \d\d:\d\d: nobody of 98 can be reached; "
+            page.run(label % 68), f"harbour, {CLOCK} to {CLOCK}: nobody of 98 can be reached; "
             "NoOnlineResponders fired, incident 41")
         self.assertIn("told of incident 41", page.run(label % 69))
         self.assertIn("98 of 98 ONLINE", page.run(label % 0))
@@ -99,7 +100,7 @@ class StripTests(PatchedTestCase):
         # As text, for whoever does not see it.
         page.run("document.querySelector('.strip details').open = true")
         words = self.words(page, ".strip details")
-        self.assertRegex(words, r"harbour: 98 of 98 silent\. nobody can be reached \d\d:\d\d to")
+        self.assertRegex(words, rf"harbour: 98 of 98 silent\. nobody can be reached {CLOCK} to")
         self.assertIn("Rollcall was stopped", words)
         self.assertIn("Show more regions", self.words(page, ".strip"))
 

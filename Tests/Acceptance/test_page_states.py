@@ -4,6 +4,7 @@ import json
 import unittest
 import urllib.parse
 
+from browser import CLOCK
 from page_fleet import SETTINGS, Told
 from rollcall_process import eventually
 from test_page import SIZES, PageTestCase, shot
@@ -150,8 +151,8 @@ class TellingTests(PatchedTestCase):
             escalations: [{receiver: 'boss', at: ago(-1800)}], receivers: []}]})"""})
         words = self.words(page, ".telling")
         self.assertRegex(
-            words, r"^kim ⟨U\+202E⟩<b> sees to it until \d\d:\d\d: calling <i>harbour</i> boss is told "
-                   r"at \d\d:\d\d unless somebody takes it$")
+            words, rf"^kim ⟨U\+202E⟩<b> sees to it until {CLOCK}: calling <i>harbour</i> boss is told "
+                   rf"at {CLOCK} unless somebody takes it$")
         self.assertNotIn("no receiver is set", words)
         self.shots(page, "taken")
         self.assert_untroubled(page)

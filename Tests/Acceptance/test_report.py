@@ -13,6 +13,7 @@ import unittest
 
 from loopback_receivers import Hook
 from rollcall_process import BINARY, RollcallTestCase, eventually, plain_environment
+from test_web_config import PASSWORD, WebConfigTestCase
 
 SOON = 15
 PARTS = (
@@ -41,6 +42,11 @@ subscriptions:
 inputs:
   - {{name: {input}, preset: owntracks}}
 alive_ping: {{url: "http://127.0.0.1:9/{path}"}}
+otlp:
+  endpoint: "http://127.0.0.1:9/{path}"
+  bearer_token_file: {token}.token
+  headers: [{{name: "{label}", value: "{path}"}}]
+  resource: {{"{label}": "{label}"}}
 nudges:
   stale_after: 3s
   sink: {{webhook: {{url: "{hook}/{path}"}}}}
@@ -231,6 +237,48 @@ class ReportTests(RollcallTestCase):
             {"setting": "storage.retention", "value": "30d", "default": True})
         for name in ("host", "secret", "path"):
             self.assertNotIn(self.marks[name], str(answer["settings"]))
+
+
+class ReportOverTLSTests(WebConfigTestCase):
+    def write(self, name, text):
+        path = os.path.join(self.directory, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o600)
+        return path
+
+    def test_it_is_let_in_as_every_command_is_at_the_address_of_the_settings(self):
+        self.authority.sign("client")
+        server = self.serve_web(
+            tls="  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.pem\n",
+            client=self.authority.client("client"))
+        settings = self.write(
+            "report.yml", f"web: {{listen_address: '127.0.0.1:{server.port}', config_file: web.yml}}\n")
+        options = [
+            "--config.file", settings, "--storage.path", server.store, "--output", "-",
+            "--user", "alice", "--token-file", self.write("password", PASSWORD),
+            "--ca-file", self.authority.path("ca.pem")]
+        shown = ["--cert-file", self.authority.path("client.pem"), "--key-file", self.authority.path("client.key")]
+        done = report(self.directory, *options, *shown)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for title in PARTS:
+            self.assertNotIn("not had", part(done.stdout, title), title)
+        self.assertIn(
+            "asked where the settings have it listen: --server says another", part(done.stdout, "Server"))
+        self.assertNotIn("127.0.0.1", done.stdout)
+        # Without the certificate that is asked for nobody is let in, and a server named is the one asked.
+        self.assertIn("health: not had: ", part(report(self.directory, *options).stdout, "Server"))
+        other = part(
+            report(self.directory, *options, *shown, "--server", "http://127.0.0.1:9").stdout, "Server")
+        self.assertEqual(other.splitlines()[0], "health: not had: nobody listens there")
+
+    def test_a_password_that_is_not_theirs_is_said_to_be_none(self):
+        server = self.serve_web()
+        text = report(
+            self.directory, "--server", f"https://localhost:{server.port}", "--user", "alice",
+            "--token-file", self.write("wrong", "something-else"), "--ca-file",
+            self.authority.path("ca.pem"), "--output", "-").stdout
+        self.assertIn("not had: it does not know the user with this password", part(text, "Metrics"))
 
 
 if __name__ == "__main__":

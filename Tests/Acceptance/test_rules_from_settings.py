@@ -58,8 +58,7 @@ class SettingsTestCase(AlertRulesTestCase):
         text = self.printed(settings, *arguments)
         self.write(RULES, text)
         self.write(TESTS, self.printed(settings, "--tests", *arguments))
-        # A warning is what lint says of two rules that differ in labels of their series alone.
-        self.tool("promtool", "check", "rules", RULES)
+        self.tool("promtool", "check", "rules", "--lint=all", "--lint-fatal", RULES)
         self.tool("promtool", "test", "rules", TESTS)
         return self.rules(text)
 
@@ -107,7 +106,7 @@ class RandomSettingsTests(SettingsTestCase):
             if label not in ("job", "instance", "alertstate") and not label.startswith("__")}
         self.assertEqual(
             {label: expanded(value) for label, value in labels.items()
-             if label not in ("severity", "suspected")}, added, name)
+             if label not in ("severity", "suspected") and (label, value) != ("source", "")}, added, name)
         for annotation, value in given.get("annotations", {}).items():
             self.assertEqual(expanded(rule["annotations"][annotation]), value, name)
         if "runbook_url" in given:
@@ -142,6 +141,14 @@ class RandomSettingsTests(SettingsTestCase):
                 outcome = subprocess.run(
                     ["promtool", "test", "rules", TESTS], capture_output=True, timeout=60, cwd=self.directory)
                 self.assertNotEqual(outcome.returncode, 0)
+
+    def test_no_two_rules_are_one_to_lint(self):
+        self.try_out("alerts: {TelemetryFeedDown: {severity: warning, labels: {team: x}}}\n")
+
+    def test_options_are_in_rules_and_tests_alike(self):
+        for settings in ("{}\n", Draw(3).text()):
+            self.try_out(settings, "--job", "ops/watch.1", "--runbook-url", "http://[::1]/{{x}}",
+                         "--page-url", "https://example.org/{{roll}}/call'")
 
     def test_alerts_get_to_their_receivers(self):
         for seed in list(self.seeds())[:4]:
@@ -308,25 +315,34 @@ class BothPageTests(SettingsTestCase):
             f"{{name: north, webhook: {{url: '{hook.url}'}}, match: {{region: north}}}}]\n")
         server = self.serve(settings)
         counts = {
-            match[1]: int(match[2]) for match in re.finditer(
-                r'rollcall_alert_receivers\{alertname="(\w+)",severity="\w+"\} (\d)',
+            (match[1], match[2]): int(match[3]) for match in re.finditer(
+                r'rollcall_alert_receivers\{alertname="(\w+)",severity="\w+",extent="(\w+)"\} (\d)',
                 server.get("/metrics").body.decode())}
-        self.assertEqual(counts | {"TelemetryFeedDown": 0}, {
-            "HighOfflineRate": 0, "NoOnlineResponders": 2, "ResponderFlapping": 1, "ResponderOffline": 0,
-            "RollcallOverloaded": 0, "RollcallStateLost": 0, "RollcallStoreFailing": 0,
-            "RollcallUnsteady": 0, "TelemetryFeedDown": 0})
-        for arguments, named in ((("--all",), "NoOnlineResponders, ResponderFlapping"), ((), "ResponderFlapping")):
-            with self.subTest(arguments):
-                text = self.printed(settings, *arguments)
-                self.assertEqual("alert: NoOnlineResponders\n" in text, bool(arguments))
+        self.assertEqual({key: count for key, count in counts.items() if count}, {
+            ("NoOnlineResponders", "all"): 1, ("NoOnlineResponders", "some"): 1, ("ResponderFlapping", "some"): 1})
+        self.assertEqual(len(counts), 18)
+        for printed_for, arguments, named in (
+                (settings, ("--all",), "NoOnlineResponders"), (settings, (), None),
+                ("{}\n", (), "NoOnlineResponders, ResponderFlapping")):
+            with self.subTest(named):
+                text = self.printed(printed_for, *arguments)
+                self.assertEqual("alert: NoOnlineResponders\n" in text, named is not None)
                 path = self.write(
                     RULES, replaced(replaced(text, "for: 10m", "for: 1s"), "interval: 15s", "interval: 1s"))
-                os.makedirs(os.path.join(self.directory, named), exist_ok=True)
+                os.makedirs(os.path.join(self.directory, f"{named}"))
                 prometheus = Prometheus(
-                    os.path.join(self.directory, named),
+                    os.path.join(self.directory, f"{named}"),
                     config_text=PROMETHEUS.format(rules=path, port=server.port))
                 self.addCleanup(prometheus.stop)
                 eventually(lambda: prometheus.get("/-/ready"), 30, "Prometheus is ready")
+                if named is None:
+                    # What is printed for these settings knows of the receiver of one region.
+                    eventually(
+                        lambda: prometheus.query("count_over_time(status_transitions[1m]) > 5"), 30, "evaluations")
+                    self.assertEqual(prometheus.query("alertname:rollcall_alert_receivers:max"), {})
+                    self.assertIsNone(self.firing(prometheus))
+                    prometheus.stop()
+                    continue
                 alert = eventually(lambda: self.firing(prometheus), 30, "it fires")
                 self.assertEqual(alert["labels"], {
                     "alertname": "RollcallPagesTwice", "severity": "warning", "job": "rollcall",

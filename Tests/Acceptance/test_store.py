@@ -38,6 +38,10 @@ class FullDiskTestCase(RollcallTestCase):
         server.config_path = config_path
         server.start()
         server.write("/v1/batches", {"responder_id": "early"})
+        return server, *self.fill_up(server)
+
+    def fill_up(self, server):
+        """Fills the disk of a server that has started; as `fill`."""
         acknowledged = []
         for round in range(400):
             items = [
@@ -47,7 +51,7 @@ class FullDiskTestCase(RollcallTestCase):
             if answer.status != 200:
                 self.problem(answer, 503)
                 self.assertIn("retry-after", answer.headers)
-                return server, acknowledged, items
+                return acknowledged, items
             acknowledged.append(items)
         self.fail("the disk never got full")
 

@@ -170,10 +170,13 @@ class SubscriptionTests(RollcallTestCase):
         self.assertTrue(first["source"].startswith("/rollcall/"))
         self.assertEqual(first.data["change"], "enrolled")
         self.assertEqual(first.data["cursor"], first["id"])
-        scrape = server.scrape()
-        self.assertEqual(scrape(
-            "rollcall_subscription_events_total", subscription="dispatcher", outcome="sent"), 750)
-        self.assertEqual(scrape("rollcall_subscription_lag_seconds", subscription="dispatcher"), 0)
+        # They have arrived; that they were taken is known once the last answer has been read.
+        sent = lambda: server.scrape()(
+            "rollcall_subscription_events_total", subscription="dispatcher", outcome="sent")
+        eventually(lambda: sent() >= 750, 10, "all are known to be taken")
+        self.assertEqual(sent(), 750)
+        lag = server.scrape()("rollcall_subscription_lag_seconds", subscription="dispatcher")
+        self.assertEqual(lag, 0)
 
     def test_what_is_decided_right_after_a_reload_comes_to_whom_it_added(self):
         subscriber = Subscriber(self)

@@ -22,9 +22,10 @@ VERSIONS = sorted(
     int(name.rsplit("-", 1)[1]) for name in glob.glob(f"{GOLDEN}/store-*") if name[-1].isdigit())
 
 
-def run(*arguments):
+def run(*arguments, **variables):
     return subprocess.run(
-        [BINARY, *arguments], capture_output=True, text=True, timeout=60, env=plain_environment())
+        [BINARY, *arguments], capture_output=True, text=True, timeout=60,
+        env={**plain_environment(), **variables})
 
 
 def content(path):
@@ -180,7 +181,7 @@ class UpgradeTests(RollcallTestCase):
         os.utime(copy, (old, old))
         server.start()
         eventually(lambda: not self.copies(server), 15, "the copy is gone")
-        self.assertIn("they are old", server.log())
+        eventually(lambda: "they are old" in server.log(), 15, "why is said once all are gone")
 
     def test_upgrade_does_it_without_serving(self):
         server, reference = self.unpack(8)
@@ -194,6 +195,64 @@ class UpgradeTests(RollcallTestCase):
         told = json.loads(run("upgrade", "--check", "--json", server.store).stdout)
         self.assertEqual((told["upgrade"], [each["file"] for each in told["copies"]]), (False, [copy]))
         self.assertEqual(run("upgrade", "--check", f"{self.directory}/none").returncode, 64)
+
+    def test_upgrade_keeps_no_copy_where_that_is_set(self):
+        for number, by_file in enumerate((False, True)):
+            server, _ = self.unpack(10 - number)
+            arguments, variables = [], {}
+            if by_file:
+                arguments = ["--config.file", f"{self.directory}/settings.yml"]
+                with open(arguments[1], "w", encoding="ascii") as file:
+                    file.write("storage: {upgrade_copy: false}\n")
+            else:
+                variables = {"ROLLCALL_STORAGE_UPGRADE_COPY": "false"}
+            told = run("upgrade", "--check", server.store, *arguments, **variables)
+            self.assertEqual(told.returncode, 0, told)
+            self.assertIn("No copy is kept before that", told.stdout)
+            done = run("upgrade", server.store, *arguments, **variables)
+            self.assertEqual(done.returncode, 0, done)
+            self.assertEqual(self.copies(server), [])
+            self.assertNotIn("A copy is kept", done.stderr)
+        wrong = run("upgrade", server.store, ROLLCALL_STORAGE_UPGRADE_COPY="perhaps")
+        self.assertEqual(wrong.returncode, 64, wrong)
+
+    def test_who_an_older_program_erased_is_not_in_the_store_that_gave_way(self):
+        server, _ = self.unpack(10)
+        self.assertEqual(run("upgrade", server.store).returncode, 0)
+        self.assertEqual(run("downgrade", server.store, "--yes").returncode, 0)
+        newer, = glob.glob(f"{server.store}.newer-*")
+        # Nobody was erased since: it is kept.
+        server.start()
+        eventually(lambda: self.copies(server), 15, "it is brought up to date again")
+        self.assertEqual(server.stop(), 0)
+        self.assertEqual(glob.glob(f"{server.store}.newer-*"), [newer])
+        self.assertEqual(run("downgrade", server.store, "--yes").returncode, 0)
+        older = glob.glob(f"{server.store}.newer-*")
+        self.assertEqual(len(older), 2)
+        shutil.copy(newer, f"{server.store}.version-9.6")
+        # The erasure that the store of version 10 remembers is over later than that.
+        connection = sqlite3.connect(server.store)
+        connection.execute(
+            "UPDATE erasures SET finished_ms = ?, checksum = NULL", (time.time_ns() // 1_000_000 + 1,))
+        connection.commit()
+        connection.close()
+        server.start()
+        eventually(lambda: not glob.glob(f"{server.store}.newer-*"), 15, "what gave way is gone")
+        eventually(
+            lambda: "or somebody was erased since" in server.log(), 15, "the log says so")
+        # Who was erased is in no older copy, and not in the one of just now.
+        eventually(
+            lambda: self.copies(server) == [f"{server.store}.version-10.8"], 15, "one copy is left")
+
+    def test_a_downgrade_that_was_killed_leaves_no_second_name_for_long(self):
+        server, _ = self.unpack(10)
+        self.assertEqual(run("upgrade", server.store).returncode, 0)
+        second = f"{server.store}.newer-20261128T000000Z"
+        os.link(server.store, second)
+        server.start()
+        eventually(lambda: not os.path.exists(second), 15, "the second name is gone")
+        self.assertTrue(self.people(server))
+        self.assertEqual(len(self.copies(server)), 1)
 
 
 if __name__ == "__main__":

@@ -260,6 +260,13 @@ web:
         self.assertEqual(server.get("/v1/status", bob).status, 200)
         self.assertEqual(server.stop(), 0)
 
+    def test_a_salt_with_bits_of_no_salt_is_as_good_as_any(self):
+        text = "basic_auth_users:\n  alice: {}\n"
+        self.write_web(text.format("$2b$04$ZKGTTIJrOz9.x0cOg8v/ojjDQj09/PKRM4ktz/I.eQZx926Fn1Coa"))
+        server = self.serve(more=("--web.config.file", self.web))
+        self.assertEqual(server.get("/v1/status", basic("alice", "pw1")).status, 200)
+        self.assertEqual(server.get("/v1/status", basic("alice", "pw2")).status, 401)
+
     def test_wrong_passwords_hold_nobody_up(self):
         """Hundreds of guesses: some are looked at, none is right, and no batch waits or is lost."""
         server = self.serve_web()
@@ -344,12 +351,23 @@ class ProtocolTests(WebConfigTestCase):
                        "aNULL:@SECLEVEL=0"):
             self.assertFalse(self.s_client(server, "-tls1_2", "-cipher", cipher)[0], cipher)
 
+    def test_keys_are_exchanged_by_curves_alone(self):
+        """A share of a finite field takes a hundred milliseconds of the thread of all handshakes."""
+        server = self.serve_web()
+        for group in ("X25519", "P-256", "P-384", "P-521"):
+            self.assertTrue(self.s_client(server, "-tls1_3", "-groups", group)[0], group)
+        for group in ("ffdhe2048", "ffdhe8192", "X448"):
+            is_done, words = self.s_client(server, "-tls1_3", "-groups", group)
+            self.assertFalse(is_done, group)
+            self.assertIn("alert", words.lower())
+
     def test_versions_suites_and_curves_are_those_that_are_listed(self):
         server = self.serve_web(tls="  min_version: TLS13\n  curve_preferences: [CurveP384]\n")
         self.assertFalse(self.s_client(server, "-tls1_2")[0])
         self.assertTrue(self.s_client(server, "-tls1_3")[0])
         self.assertFalse(self.s_client(server, "-tls1_3", "-groups", "X25519")[0])
         self.assertTrue(self.s_client(server, "-tls1_3", "-groups", "P-384")[0])
+        self.assertFalse(self.s_client(server, "-tls1_3", "-groups", "ffdhe2048")[0])
         # A reload changes them for those who come from now on.
         self.write_web(tls="""  min_version: TLS10
   max_version: TLS12
@@ -431,6 +449,77 @@ class ProtocolTests(WebConfigTestCase):
         self.assertEqual(answer.status, 200)
         people = server.get("/v1/responders?limit=500", ALICE).json()
         self.assertEqual(len(people["responders"]), 500)
+
+
+class PlacesTests(WebConfigTestCase):
+    """Over TLS a stream stays a connection of the library's, and is still none of the limit's."""
+
+    LIMITS = "limits: {connections: 16, streams: 20}\n"
+
+    def connect(self, server, timeout):
+        plain = socket.create_connection(("127.0.0.1", server.port), timeout=timeout)
+        try:
+            return server.context.wrap_socket(plain, server_hostname="localhost")
+        except BaseException:
+            plain.close()
+            raise
+
+    def ask(self, secure):
+        """True if the connection goes on behind an answer."""
+        secure.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = b""
+        while b"healthy." not in answer:
+            part = secure.recv(4096)
+            if not part:
+                return False
+            answer += part
+        return b"Connection: close" not in answer
+
+    def test_connections_are_those_of_the_limit(self):
+        server = self.serve_web(self.LIMITS)
+        held = []
+        for _ in range(16):
+            held.append(self.connect(server, 20))
+            self.assertTrue(self.ask(held[-1]))
+        for secure in held:
+            self.assertTrue(self.ask(secure))
+        with self.assertRaises(TimeoutError):
+            self.connect(server, 1)
+        held.pop().close()
+        held.append(self.connect(server, 20))
+        self.ask(held[-1])
+        # Those who wait for a place are let go, too, at a stop.
+        waiting = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(8)]
+        self.assertEqual(server.stop(), 0)
+        for secure in held + waiting:
+            secure.close()
+
+    def test_who_asks_now_and_then_over_all_connections_lets_others_in(self):
+        server = self.serve_web(self.LIMITS)
+        is_over = threading.Event()
+
+        def ask():
+            while not is_over.is_set():
+                try:
+                    with self.connect(server, 20) as secure:
+                        while not is_over.is_set() and self.ask(secure):
+                            is_over.wait(0.5)
+                except OSError:
+                    pass
+
+        threads = [threading.Thread(target=ask) for _ in range(40)]
+        for thread in threads:
+            thread.start()
+        try:
+            time.sleep(2)
+            for _ in range(3):
+                with self.connect(server, 25) as newcomer:
+                    self.ask(newcomer)
+        finally:
+            is_over.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(server.stop(), 0)
 
 
 class ClientCertificateTests(WebConfigTestCase):
@@ -535,6 +624,20 @@ class ClientCertificateTests(WebConfigTestCase):
             self.authority.path("ca.pem"), "--cert-file", self.authority.path("phone.pem"),
             "--key-file", self.authority.path("phone.key"))
         self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.outcome(
+            "status", "--server", f"https://localhost:{server.port}", "--ca-file",
+            self.authority.path("ca.pem"))
+        self.assertEqual(done.returncode, 69)
+        self.assertIn("--cert-file", done.stderr)
+
+    def test_what_is_weak_is_said_at_a_start_too(self):
+        self.write_web(tls="  client_auth_type: RequestClientCert\n")
+        server = self.rollcall(more=(
+            "--web.config.file", self.web, "--web.metrics-listen-address", "0.0.0.0:0"))
+        server.context = self.authority.client()
+        server.start()
+        self.assertIn("keeps nobody out", server.log())
+        self.assertIn("without TLS and passwords", server.log())
 
 
 class RenewalTests(WebConfigTestCase):
@@ -699,6 +802,13 @@ class ToolTests(WebConfigTestCase):
             ("tls_server_config: {min_version: TLS12}", "cert_file"),
             (good + ", cipher_suites: [TLS_FAKE]}", "TLS_FAKE"),
             ("basic_auth_users: {alice: plain}", "bcrypt"),
+            ("basic_auth_users: {alice: " + hashed("x", 4).replace("$04$", "$15$") + "}", "4 to 14"),
+            ("tls_server_config: server.pem", "mapping"),
+            ("tls_server_config: [server.pem]", "mapping"),
+            ("tls_server_config: true", "mapping"),
+            ("basic_auth_users: alice", "mapping"),
+            (good + ", client_auth_type: RequestClientCert, client_allowed_sans: [a]}",
+             "RequireAnyClientCert"),
             ("http_server_config: {headers: {Server: x}}", "Server"),
         ]
         config = os.path.join(self.directory, "rollcall.yml")

@@ -21,6 +21,7 @@ enum AnswerFuzz {
         mail(bytes)
         push(answer)
         _ = ExpoAnswer(bytes).refusal
+        collector(answer)
     }
 
     /// As the callbacks of a transfer are called.
@@ -41,6 +42,19 @@ enum AnswerFuzz {
         _ = takeBody(bytes: &body, size: 1, count: body.count, context: context)
         if let status = incoming.finalStatus { require(status >= 200, "an interim one is none") }
         return incoming.answer(isNewConnection: true)
+    }
+
+    /// What a collector of metrics says.
+    private static func collector(_ answer: HTTPCallAnswer) {
+        require(OTLPAnswer(taken: answer.body).rejected >= 0, "a count is none below 0")
+        var settings = OTLPSettings()
+        settings.bearer = try? Secret(Array("secret-key".utf8))
+        switch OTLPCaller.verdict(answer, from: "https://a.example", settings, now: now) {
+        case .delivered(_, let words): check(words)
+        case .failed(let words, _), .unknown(let words), .refused(let words):
+            check(words)
+            require(!words.contains("secret-key"), "no secret is repeated")
+        }
     }
 
     private static func evaluate(_ answer: HTTPCallAnswer) {

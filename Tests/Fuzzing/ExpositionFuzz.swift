@@ -42,8 +42,40 @@ enum ExpositionFuzz {
                 value: digits),
             Sample(name: Array("b".utf8), labels: [second], value: Array("1".utf8)),
         ]
-        let read = ExpositionReader.samples(page.finish())
+        let bytes = page.finish()
+        let read = ExpositionReader.samples(bytes)
         require(read == expected, "the same series come back")
+        if format == .openMetrics { pushed(bytes, expected, value) }
+    }
+
+    /// The same page, as it is read to be pushed.
+    private static func pushed(_ page: [UInt8], _ expected: [Sample], _ value: Quantity) {
+        let families = MetricsPage.families(page)
+        let series = families?.flatMap(\.series) ?? []
+        require(series.map { $0.labels.map(\.value) } == expected.map(\.labels), "with all labels")
+        guard case .number(let number) = series.first?.value else { fatalError("no number") }
+        require(number.difference(from: value)?.units == 0, "with its value")
+        let requests = OTLPMetrics.requests(
+            families ?? [], at: Timestamp(milliseconds: 1000), .cumulative, of: MetricStreams(),
+            resource: [], version: [])
+        require(requests.count == 1 && requests[0].points == 2, "in one request")
+        require(ProtobufReader.fields(of: requests[0].body) != nil, "which is a message")
+        scraped(MetricMessages.page(families ?? [], natives: [:]), expected)
+    }
+
+    /// The same page as messages, each with its length in front.
+    private static func scraped(_ page: [UInt8], _ expected: [Sample]) {
+        var at = 0
+        for sample in expected {
+            guard let length = Varint.read(page.span, &at, page.count),
+                length <= UInt64(page.count - at),
+                let family = ProtobufReader.fields(of: Array(page[at..<(at + Int(length))]))
+            else { fatalError("no message") }
+            at += Int(length)
+            require(family.map(\.number) == [1, 2, 3, 4], "a family of one series")
+            require(family[0].value == .bytes(sample.name), "under its name")
+        }
+        require(at == page.count, "and no more")
     }
 
     /// Regions get here by the scanner, as a backend names them.

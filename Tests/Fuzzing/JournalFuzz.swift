@@ -43,7 +43,7 @@ enum JournalFuzz {
         var roster = RosterTerms()
         roster.id = [0x72]
         let push = PushEnd(number: 1, person: 0, kind: .nudge, outcome: .delivered)
-        let events: [Event] = [
+        var all: [Event] = [
             .start(isRestored: true), .items(items(.batch, ItemSamples.batch), source: [0x70]),
             .items(items(.responder, ItemSamples.fact), source: EventSource.standard),
             .items(items(.transition, ItemSamples.transition), source: [0x70]),
@@ -57,7 +57,8 @@ enum JournalFuzz {
             .action(ActionReport(.reload, author: [0x70])),
             .subscription(SubscriptionMark(name: [0x70], number: 3)), .stop,
         ]
-        let all = silence.map { events + [.silence(.begin($0))] } ?? events
+        if let silence { all.append(.silence(.begin(silence))) }
+        if let map = EngineSamples.cellMap { all.append(.cells(map)) }
         let each = all.map { rows([$0]) }
         return each + [rows(all)]
     }()

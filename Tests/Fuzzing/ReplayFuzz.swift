@@ -73,12 +73,17 @@ enum ReplayFuzz {
             line("03:00:12", "silence"), line("03:00:12", "drill"),
             line("03:01:00", "turn", #","body":{"number":3,"engine_version":6,"decided":[{}]}"#),
         ]
+        var cells: [UInt8] = []
+        if let map = EngineSamples.cellMap {
+            let at = Timestamp(milliseconds: EngineSamples.start.milliseconds)
+            _ = EventLine.append(.cells(map), at: at, policy: { _ in [] }, to: &cells)
+        }
         var state: [UInt8] = []
         StateLine.append(EngineSamples.engine(), turn: 7, to: &state)
         let after = line("09:00:00", "turn") + "\n" + line("10:00:00", "end")
         return [
             story.joined(separator: "\n"), strange.joined(separator: "\n"),
-            String(decoding: state, as: UTF8.self) + after,
+            String(decoding: state, as: UTF8.self) + after, String(decoding: cells, as: UTF8.self),
         ]
     }()
 }
@@ -87,7 +92,13 @@ enum ReplayFuzz {
 enum EngineSamples {
     static let start = RunningTime(milliseconds: 1_795_230_000_000)
 
-    /// Some people, a gap, an alert, a nudge, a silence.
+    /// The map of two cells.
+    static let cellMap = CellMap(
+        first: ["a", "b"].map { name in
+            CellMap.Cell(name: Array(name.utf8), urls: [Array("http://\(name)".utf8)])
+        })
+
+    /// Some people, a gap, an alert, a nudge, a silence, a map.
     static func engine() -> Engine {
         var policy = Policy()
         policy.nudges.mode = .live
@@ -108,6 +119,7 @@ enum EngineSamples {
             endsAt: Timestamp(milliseconds: start.milliseconds + 90_000_000), author: [0x61],
             comment: [0x63])
         _ = engine.fold(.silence(.begin(silence)), at: start + .seconds(2))
+        if let cellMap { _ = engine.fold(.cells(cellMap), at: start + .seconds(3)) }
         engine.advance(to: start + .seconds(5 * 3600))
         _ = engine.takeDecisions()
         return engine

@@ -57,6 +57,7 @@ enum SettingsFuzz {
           sink: {expo: {access_token: abcdefgh, channel: c}}
           quiet_hours: {from: "22:00", until: "06:00", time_zone: Europe/Berlin}
         alive_ping: {url: https://a.example/ping, every: 60s}
+        otlp: {endpoint: "https://c.example/otlp", temporality: delta, headers: [{name: a, value: b}], resource: {a.b: c}}
         alerts:
           HighOfflineRate: {for: 5m, share: 0.25}
         """,

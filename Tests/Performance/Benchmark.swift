@@ -88,6 +88,8 @@ struct Benchmark {
     /// This program.
     let ourselves: Program
     private let product: String
+    /// The store of the product with more threads at its connections than it has here otherwise.
+    private static let manyThreads = "threads"
 
     /// Finds the `rollcall` that was built beside this program. Errors: there is none.
     init(options: BenchmarkOptions, folder: String) throws(BenchmarkError) {
@@ -241,6 +243,17 @@ struct Benchmark {
             }
         ]
         var references: [ServerProcess] = []
+        if workload.isOfManyThreads {
+            let many = try startProduct(
+                store: Self.manyThreads, environment: ["ROLLCALL_WEB_THREADS=4"])
+            references.append(many)
+            try enrol(&source, at: many)
+            contestants.append(
+                Contestant("rollcall, web.threads 4") { () throws(BenchmarkError) in
+                    try load(workload, &source, many)
+                })
+        }
+        defer { if workload.isOfManyThreads { removeStore(Self.manyThreads) } }
         if !options.isProductOnly {
             for kind in ReferenceServer.allCases {
                 let reference = try startReference(kind, for: workload)
@@ -257,6 +270,7 @@ struct Benchmark {
                 })
         }
         var result = try inTurns(workload, contestants)
+        if workload.isOfManyThreads { result.manyThreads = result.references.removeFirst() }
         result.product.residentBytes = server.residentBytes
         for server in [server] + references { try server.stop() }
         return result

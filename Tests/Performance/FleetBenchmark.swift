@@ -135,8 +135,11 @@ struct FleetBenchmark {
         say("quiet", result.quiet)
         result.fading = try fadeOut(server, observer)
         say("1 % a minute fell silent", result.fading)
-        result.instant = try goSilent(server, observer)
+        var heard = Timestamp(milliseconds: 0)
+        result.instant = try goSilent(server, observer, &heard)
         say("10 % fell silent at one instant", result.instant)
+        result.offline = try goOffline(heard, observer)
+        say("10 % went OFFLINE at one instant", result.offline)
         try erase(server, observer, &result)
 
         result.backgroundPerSecond =
@@ -165,17 +168,30 @@ struct FleetBenchmark {
 
     /// Deadlines that pass at one instant (L8).
     private func goSilent(
-        _ server: ServerProcess, _ observer: FleetObserver
+        _ server: ServerProcess, _ observer: FleetObserver, _ heard: inout Timestamp
     ) throws(BenchmarkError) -> FleetPhase {
-        let heard = wallNow()
+        let now = wallNow()
+        heard = now
         let due = Nanoseconds.now() + .milliseconds(pace.lateAfter.count)
-        _ = try FleetBulk.post(gone, .onMission, round: 1, at: server) { _ in heard }
+        _ = try FleetBulk.post(gone, .onMission, round: 1, at: server) { _ in now }
         sleep(until: due - .milliseconds(1000))
         let before = try observer.look()
         guard before.at < due else { throw .answer("the one deadline passed too early") }
         sleep(until: due + .milliseconds(2000))
         return try observer.phase(
             since: before, late: gone.count, degraded: fading.count + gone.count)
+    }
+
+    /// The second instant of the same people, whose gaps begin to count (C1).
+    private func goOffline(
+        _ heard: Timestamp, _ observer: FleetObserver
+    ) throws(BenchmarkError) -> FleetPhase {
+        let due = Nanoseconds.now() + .milliseconds((heard + pace.offlineAfter - wallNow()).count)
+        sleep(until: due - .milliseconds(1000))
+        let before = try observer.look()
+        guard before.at < due else { throw .answer("the second deadline passed too early") }
+        sleep(until: due + .milliseconds(2000))
+        return try observer.phase(since: before, late: gone.count, degraded: 0)
     }
 
     /// A checkpoint, which an erasure wants before anything of somebody can go (J5).
@@ -202,16 +218,15 @@ struct FleetBenchmark {
                 usleep(50_000)
             }
         }
-        let degraded = fading.count + gone.count - 1
         try wait { () throws(BenchmarkError) in try observer.hasCheckpoint(since: before) }
-        result.checkpoint = try observer.phase(since: before, degraded: degraded)
+        result.checkpoint = try observer.phase(since: before, degraded: 0)
         say("a checkpoint was written", result.checkpoint)
         let path = "/v1/erasures/\(number)"
         before = try observer.look()
         try wait { () throws(BenchmarkError) in
             try caller.ask("GET", path).text.contains("\"done\"")
         }
-        result.erasure = try observer.phase(since: before, degraded: degraded)
+        result.erasure = try observer.phase(since: before, degraded: 0)
         say("somebody was erased", result.erasure)
     }
 

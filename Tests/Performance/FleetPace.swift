@@ -10,6 +10,8 @@ struct FleetPace {
     var quiet = Nanoseconds.milliseconds(15_000)
     /// On a mission people are late after this; on duty not before the benchmark's end.
     var lateAfter = Milliseconds.seconds(15)
+    /// … and OFFLINE after this, which is when all others have long been late.
+    var offlineAfter = Milliseconds.seconds(60)
     /// How long those who fall silent one by one take for it.
     var fadingSpan = Milliseconds.seconds(10)
     /// How long before the first of them all have been posted.
@@ -22,7 +24,8 @@ struct FleetPace {
     /// Only proves that everything runs.
     static let short = FleetPace(
         scrapes: 3, insertion: .milliseconds(200), quiet: .milliseconds(300),
-        lateAfter: .seconds(2), fadingSpan: Milliseconds(500), lead: Milliseconds(700),
+        lateAfter: .seconds(2), offlineAfter: .seconds(8), fadingSpan: Milliseconds(500),
+        lead: Milliseconds(700),
         tailBatches: 4000)
 
     /// What the server is started with.
@@ -30,7 +33,8 @@ struct FleetPace {
         """
         liveness:
           on_duty: {expected: 60s, degraded_after: 30m, offline_after: 60m}
-          on_mission: {expected: 1s, degraded_after: \(lateAfter.count)ms, offline_after: 30m}
+          on_mission: {expected: 1s, degraded_after: \(lateAfter.count)ms, \
+          offline_after: \(offlineAfter.count)ms}
         storage: {size: 64GiB}
 
         """

@@ -23,9 +23,9 @@ struct FleetResult {
     var packedScrapeBytes = 0
     /// Batches a second of those who reported meanwhile.
     var backgroundPerSecond = 0.0
-    /// Nothing but the others' batches; 1 % a minute falling silent; 10 % at one instant; again
-    /// nothing; the checkpoint that an erasure wants; the rest of the erasure.
-    var quiet, fading, instant, calm, checkpoint, erasure: FleetPhase?
+    /// Nothing but the others' batches; 1 % a minute falling silent; 10 % at one instant; these
+    /// OFFLINE at one instant; again nothing; the checkpoint that an erasure wants; the rest of the erasure.
+    var quiet, fading, instant, offline, calm, checkpoint, erasure: FleetPhase?
     /// Batches a second in bulk with the fleet there.
     var bulkPerSecond = 0.0
     /// Rows of the journal at the end.
@@ -113,6 +113,7 @@ struct FleetReport {
         ] + phase("nothing else", "quiet") { $0.quiet }
             + phase("1 % a minute fall silent", "fading", isLate: true) { $0.fading }
             + phase("10 % fall silent at one instant", "instant", isLate: true) { $0.instant }
+            + phase("10 % go OFFLINE at one instant", "offline", isLate: true) { $0.offline }
             + phase("nothing else, again", "calm") { $0.calm }
             + phase("a checkpoint, which an erasure wants", "checkpoint") { $0.checkpoint }
             + phase("the rest of the erasure", "erasure") { $0.erasure }
@@ -242,11 +243,11 @@ struct FleetReport {
 
     /// The promise of the largest fleet: whoever asks or reports is not held up by one instant.
     private var held: Promise? {
-        guard let result = results.max(by: { $0.size < $1.size }), let instant = result.instant,
-            let status = instant.probe?.longest, let batch = instant.longestBatch
-        else { return nil }
-        let longest = max(status, batch).milliseconds
-        let text = "nobody waits over 1 s when 10 % fall silent at one instant"
+        guard let result = results.max(by: { $0.size < $1.size }) else { return nil }
+        let phases = [result.instant, result.offline].compactMap(\.self)
+        let waits = phases.flatMap { [$0.probe?.longest, $0.longestBatch].compactMap(\.self) }
+        guard let longest = waits.max()?.milliseconds else { return nil }
+        let text = "nobody waits over 1 s when 10 % fall silent, or go OFFLINE, at one instant"
         return Promise(
             text: "\(text), \(grouped(Double(result.size))) people",
             found: decimal(longest, 0) + " ms", isKept: longest <= 1000)

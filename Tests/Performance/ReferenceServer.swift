@@ -33,7 +33,7 @@ enum ReferenceServer: String, CaseIterable {
         }
         let settings = rollcall_daemon_settings(
             listen_descriptor: listener, connections_max: 512, idle_seconds: 75,
-            connection_memory_bytes: 32 << 10, is_secure: 0)
+            connection_memory_bytes: 32 << 10, is_secure: 0, threads: 1)
         let retained = Unmanaged.passRetained(context).toOpaque()
         let daemon: OpaquePointer?
         switch self {

@@ -25,6 +25,9 @@ struct Workload {
     /// they do in a closed loop: what SQLite is compared at.
     var batchesPerCommit: Int { max(1, connections / 2) * batchesPerRequest }
 
+    /// True if it is measured with four threads at the connections, too.
+    var isOfManyThreads: Bool { name == "single-64" }
+
     /// What is counted.
     var unit: String { form == .lines ? "batches/s" : "requests/s" }
 

@@ -17,6 +17,10 @@ import Testing
                     milliseconds: now.milliseconds + Int64.random(in: 1..<200, using: &random))
                 _ = deadlines.set(number, due)
                 naive[number] = due
+                // What is known of the earliest follows each change.
+                let first = deadlines.first()
+                #expect(first?.at == naive.values.min())
+                #expect(first.map { naive[$0.number] == $0.at } ?? true)
             }
             #expect(deadlines.first()?.at == naive.values.min())
             now = ObservedTime(

@@ -63,6 +63,22 @@ import Testing
             """, gaps: true)
     }
 
+    @Test func `D6: a feed is not suspected for what a failing store refused`() throws {
+        try timeline(
+            """
+            0s     policy min_active 3
+            0s     a,b,c report                 → a unknown, a online, b unknown, b online, \
+            c unknown, c online
+            20s    store fails
+            21s                                 → blind store since 20s
+            200s   store recovers               → blind store ended since 20s
+            290s   → a degraded, a gap open unexplained, b degraded, b gap open unexplained, \
+            c degraded, c gap open unexplained
+            380s   → a gap judged mass_gap, b gap judged mass_gap, c gap judged mass_gap, \
+            a offline, a gap judged, b offline, b gap judged, c offline, c gap judged
+            """, gaps: true)
+    }
+
     @Test func `what opened before the last batch is not the feed's`() throws {
         try timeline(
             """

@@ -151,7 +151,8 @@ import Testing
                     ? nil
                     : isInput && ["GET", "POST", "PUT"].contains(method)
                         ? .ingest
-                        : method == "GET" && ![.clusterCopy, .report].contains(resource)
+                        : method == "GET"
+                            && ![.clusterCopy, .cellSummary, .report].contains(resource)
                             ? .read
                             : ingest[resource]?.contains(method) == true
                                 ? .ingest : act[resource]?.contains(method) == true ? .act : .admin

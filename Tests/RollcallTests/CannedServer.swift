@@ -36,10 +36,11 @@ final class CannedServer: Sendable {
     /// Ends it.
     func stop() { server.stop() }
 
-    /// Questions to it, with `token` if one is given.
-    func asked(token: String = "") throws -> ServerQuestions {
+    /// Questions to it, with `token` if one is given, which is the password of `user` then.
+    func asked(token: String = "", user: String? = nil) throws -> ServerQuestions {
         try ServerQuestions(
             try ServerAddress(
-                url: url, tokenPath: nil, environment: ["ROLLCALL_TOKEN": token]))
+                url: url, tokenPath: nil,
+                environment: ["ROLLCALL_TOKEN": token, "ROLLCALL_USER": user ?? ""]))
     }
 }

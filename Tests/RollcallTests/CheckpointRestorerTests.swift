@@ -1,3 +1,4 @@
+import Glibc
 import RollcallCore
 import Testing
 
@@ -44,6 +45,21 @@ import Testing
         #expect(engine.roster.count == 12_000)
         let isSame = self.slices(engine) == slices
         #expect(isSame)
+    }
+
+    @Test func `J5: who waits for whom makes no difference`() throws {
+        // Eight slices lie between the two at most, and from four on both take them apart.
+        let slices = slices(Self.engine)
+        for pause: UInt32 in [0, 50, 2000] {
+            let engine = try CheckpointRestorer.engine(version: Engine.version) { take in
+                for (index, slice) in slices.enumerated() {
+                    if index.isMultiple(of: 5) { usleep(pause) }
+                    slice.withUnsafeBytes { take($0) }
+                }
+            }
+            let isSame = try self.slices(#require(engine)) == slices
+            #expect(isSame)
+        }
     }
 
     @Test func `a slice that is missing, damaged or twice there makes none of it`() throws {

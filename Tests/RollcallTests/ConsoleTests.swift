@@ -178,11 +178,13 @@ import Testing
         ) { try token(nil, ["ROLLCALL_TOKEN": "a\nb"]) }
     }
 
-    @Test func `three reasons why a token opens nothing are three sentences`() throws {
-        func words(_ status: Int, _ detail: String, token: String) throws -> String {
+    @Test func `each reason why a token or a password opens nothing is a sentence`() throws {
+        func words(
+            _ status: Int, _ detail: String, token: String, user: String? = nil
+        ) throws -> String {
             let server = try CannedServer(["/a": "{\"detail\":\"\(detail)\"}"], status: status)
             defer { server.stop() }
-            let questions = try server.asked(token: token)
+            let questions = try server.asked(token: token, user: user)
             do throws(QuestionError) {
                 _ = try questions.ask("/a")
                 return ""
@@ -197,6 +199,10 @@ import Testing
             try words(401, "a token is needed", token: "t")
                 == "SERVER does not know the token that was given: it was replaced, or is another "
                 + "server's. Take one of its settings with the scope read")
+        #expect(
+            try words(401, "a token is needed", token: "t", user: "alice")
+                == "SERVER does not know the user alice, or not by this password: --token-file names "
+                + "a file that holds it")
         #expect(
             try words(403, "this token lacks the scope read", token: "t")
                 == "SERVER knows this token, and it does not open this: it lacks the scope read. "

@@ -98,6 +98,11 @@ final class ExportStory {
     func erase(_ id: String, isRemoved: Bool) throws {
         try commit([.erase(.id(Array(id.utf8)), source: EventSource.standard)])
         guard isRemoved else { return }
+        try removeErased()
+    }
+
+    /// Removes what is left of those who are being erased.
+    func removeErased() throws {
         try checkpoint()
         var writer = ErasureWriter(try store.journal.erasures())
         while writer.isBusy(checkpoint: turn) || writer.wantsLogCut {

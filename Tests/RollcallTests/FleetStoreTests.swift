@@ -1,8 +1,8 @@
 import Glibc
-import RollcallCore
 import Testing
 
 @testable import RollcallBasis
+@testable import RollcallCore
 @testable import RollcallStore
 @testable import RollcallTools
 
@@ -37,6 +37,24 @@ import Testing
         let again = try ready.recover()
         #expect(again.rows > history.batches && again.differences == 0)
         try ready.journal.close()
+    }
+
+    @Test func `C4: all dark time that was counted is in the store, also what time alone booked`()
+        throws
+    {
+        let directory = TemporaryDirectory()
+        let path = directory.path + "/fleet.db"
+        _ = try Self.write(Self.settings(40, minutes: 150), to: path)
+        let store = try StateStore(path: path)
+        let totals = try store.recover().engine.counters.dark
+        let kept = try ["contact_ms", "location_ms"].map { column in
+            try StoreSurgery.run(path, "SELECT sum(\(column)) FROM dark")[0]
+        }
+        // Each is counted with its kind, and with all.
+        let counted = [totals.contact, totals.location].map { $0.values.reduce(0, +) / 2 }
+        #expect(kept == counted.map { "\($0)" })
+        #expect(counted.allSatisfy { $0 > 0 })
+        try store.journal.close()
     }
 
     @Test func `a store that is there is left alone`() throws {

@@ -55,17 +55,11 @@ import Testing
         let path = try unpack(1)
         var store = try StateStore(path: path)
         #expect(try store.journal.connection.integer("PRAGMA user_version") == version)
-        var engine = try store.recover().engine
-        let turn = try #require(try store.journal.lastTurn())
-        let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
-        var pending = PendingTurn()
-        _ = pending.fold(.start(), into: &engine, at: now)
-        let person = ErasedPerson.id(Array("r-2".utf8))
-        _ = pending.fold(.erase(person, source: []), into: &engine, at: now)
-        engine.advance(to: now)
-        pending.take(from: &engine)
-        pending.close(number: turn.number + 1, engine)
-        try store.commit([pending])
+        let recovered = try store.recover()
+        let engine = try GoldenStore.start(store, recovered.engine, after: recovered.lastTurn) {
+            let person = ErasedPerson.id(Array("r-2".utf8))
+            _ = $0.fold(.erase(person, source: []), into: &$1, at: $2)
+        }
         try store.journal.close()
         store = try StateStore(path: path)
         let again = try store.recover().engine
@@ -82,7 +76,7 @@ import Testing
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 2)
         #expect(recovered.rows > 0)
-        var engine = recovered.engine
+        let engine = recovered.engine
         let ids = (0..<engine.roster.count).map { text(engine.roster.id($0)) }
         #expect(
             ids == (0..<11).map { "r-\($0)" } + ["", "", "f-1", "late-1"])
@@ -93,17 +87,11 @@ import Testing
         #expect(erasures.map(\.gap) == [0, 0])
         #expect(engine.brokenInvariants() == [])
         // Who was silent when the old version ended comes back: the gap is known from then on.
-        let turn = try #require(try store.journal.lastTurn())
-        let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
-        var pending = PendingTurn()
-        _ = pending.fold(.start(), into: &engine, at: now)
-        let batch = Array("{\"responder_id\":\"r-0\"}".utf8)
-        let scan = try ItemScanner.scan(batch.span, kind: .batch)
-        _ = pending.fold(.items(scan.items, source: []), into: &engine, at: now)
-        engine.advance(to: now)
-        pending.take(from: &engine)
-        pending.close(number: turn.number + 1, engine)
-        try store.commit([pending])
+        try GoldenStore.start(store, engine, after: recovered.lastTurn) {
+            let batch = Array("{\"responder_id\":\"r-0\"}".utf8)
+            let scan = try ItemScanner.scan(batch.span, kind: .batch)
+            _ = $0.fold(.items(scan.items, source: []), into: &$1, at: $2)
+        }
         #expect(
             try store.journal.connection.integer("SELECT count(*) FROM gaps WHERE closed_ms > 0")
                 == 1)
@@ -163,23 +151,14 @@ import Testing
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 5)
         #expect(recovered.rows > 0 && recovered.differences == 0)
-        var engine = recovered.engine
+        let engine = recovered.engine
         let ids = (0..<engine.roster.count).map { text(engine.roster.id($0)) }
         #expect(ids == (0..<7).map { "r-\($0)" } + ["", "late-1"])
         #expect(try store.journal.lastPush() == 7)
         #expect(engine.counters.nudges != NudgeCounters())
         #expect(engine.brokenInvariants() == [])
         #expect(try store.journal.connection.integer("SELECT count(*) FROM samples") == 0)
-        let turn = try #require(try store.journal.lastTurn())
-        let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
-        var pending = PendingTurn()
-        _ = pending.fold(.start(), into: &engine, at: now)
-        engine.advance(to: now)
-        pending.take(from: &engine)
-        pending.close(number: turn.number + 1, engine)
-        var sampler = FleetSampler()
-        pending.sample = sampler.sample(engine)
-        try store.commit([pending])
+        try GoldenStore.start(store, engine, after: recovered.lastTurn, isSampled: true)
         #expect(try store.journal.connection.integer("SELECT offline FROM samples") == 8)
         try store.journal.close()
     }
@@ -192,19 +171,12 @@ import Testing
         #expect(recovered.checkpoint?.engineVersion == 5)
         #expect(recovered.rows > 0 && recovered.differences == 0)
         #expect(recovered.checkpointsDamaged == [])
-        var engine = recovered.engine
+        let engine = recovered.engine
         let ids = (0..<engine.roster.count).map { text(engine.roster.id($0)) }
         #expect(ids == (0..<7).map { "r-\($0)" } + ["", "late-1"])
         #expect(engine.brokenInvariants() == [])
         #expect(try connection.integer("SELECT count(checksum) FROM journal") == 0)
-        let turn = try #require(try store.journal.lastTurn())
-        var pending = PendingTurn()
-        _ = pending.fold(
-            .start(), into: &engine, at: RunningTime(milliseconds: turn.nowMilliseconds + 1000))
-        engine.advance(to: RunningTime(milliseconds: turn.nowMilliseconds + 1000))
-        pending.take(from: &engine)
-        pending.close(number: turn.number + 1, engine)
-        try store.commit([pending])
+        try GoldenStore.start(store, engine, after: recovered.lastTurn)
         #expect(try connection.integer("SELECT count(*) FROM journal WHERE checksum > 0") == 1)
         #expect(try connection.integer("SELECT count(*) FROM turns WHERE checksum > 0") == 1)
         #expect(try store.recover().differences == 0)
@@ -289,17 +261,11 @@ import Testing
         #expect(try journal.pushClaims() == 2)
         #expect(try journal.stateLoss()?.evidence == "told once")
         #expect(try journal.erasures().map { $0.finishedAt == nil } == [false, true])
-        var engine = opening.recovered.takeEngine()
+        let engine = opening.recovered.takeEngine()
         #expect(engine.brokenInvariants() == [])
         let silences = engine.alerting.notifications.silences
         #expect(silences.map { text($0.comment) } == ["golden"])
-        let now = engine.clock.now + Milliseconds(1000)
-        var pending = PendingTurn()
-        _ = pending.fold(.start(), into: &engine, at: now)
-        engine.advance(to: now)
-        pending.take(from: &engine)
-        pending.close(number: (opening.recovered.lastTurn?.number ?? 0) + 1, engine)
-        try opening.store.commit([pending])
+        try GoldenStore.start(opening.store, engine, after: opening.recovered.lastTurn)
         try journal.close()
         opening = try StoreOpening(path: path)
         journal = opening.store.journal
@@ -316,7 +282,7 @@ import Testing
         #expect(opening.loss == nil)
         #expect(opening.recovered.checkpoint?.engineVersion == 6)
         #expect(opening.recovered.rows > 0 && opening.recovered.differences == 0)
-        var engine = opening.recovered.takeEngine()
+        let engine = opening.recovered.takeEngine()
         #expect(engine.brokenInvariants() == [])
         let people = (0..<engine.roster.count).map { number in
             let person = engine.roster[number]
@@ -332,14 +298,8 @@ import Testing
                 "r-5 DEGRADED ouest é 4.1", "r-6 ONLINE north 4.0", "r-7 ONLINE south 4.1",
                 " NOT_EXPECTED  ", "f-1 NOT_EXPECTED east ", "late-1 ONLINE north ",
             ])
-        let now = engine.clock.now + Milliseconds(1000)
-        var pending = PendingTurn()
-        _ = pending.fold(.start(), into: &engine, at: now)
-        engine.advance(to: now)
-        pending.take(from: &engine)
-        pending.close(number: (opening.recovered.lastTurn?.number ?? 0) + 1, engine)
-        pending.sample = FleetSample(engine)
-        try opening.store.commit([pending])
+        try GoldenStore.start(
+            opening.store, engine, after: opening.recovered.lastTurn, isSampled: true)
         try opening.store.journal.close()
         opening = try StoreOpening(path: path)
         #expect(opening.loss == nil && opening.recovered.differences == 0)

@@ -466,6 +466,37 @@ import Testing
         withExtendedLifetime(silent) {}
     }
 
+    @Test func `V9: who asks now and then over all connections lets others in`() throws {
+        // A sweep each 250 ms.
+        let server = try echoServer(
+            httpLimits {
+                $0.connectionsMax = 4
+                $0.lingerDeadline = .seconds(1)
+            })
+        let isOver = Atomic(false)
+        let request = get
+        let port = server.port
+        runBeside({
+            // Longer than a moment apart, and never idle for long.
+            var clients = (0..<4).compactMap { _ in try? RawClient(port: port) }
+            while !isOver.load(ordering: .relaxed) {
+                clients = clients.filter { client in
+                    client.send(request)
+                    return !client.readAnswer().head.contains("Connection: close")
+                }
+                usleep(400_000)
+            }
+        }) {
+            #expect(isTrueSoon { server.stats.connectionsOpen == 4 })
+            usleep(500_000)
+            let late = try? RawClient(port: port)
+            late?.send(request)
+            #expect(late?.readAnswer().status == 200)
+            isOver.store(true, ordering: .relaxed)
+        }
+        #expect(server.stats.idleCut == 0)
+    }
+
     @Test func `connections past the limit wait, and idle ones give way to them`() throws {
         let limits = httpLimits {
             $0.connectionsMax = 4

@@ -171,6 +171,13 @@ final class RawClient: @unchecked Sendable {
         }
     }
 
+    /// Whether nothing has come that was not read.
+    var hasNothing: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) < 0
+            && errno == EAGAIN
+    }
+
     /// Closes our direction.
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 

@@ -1,3 +1,4 @@
+import Foundation
 import RollcallCore
 import Testing
 
@@ -22,8 +23,8 @@ import Testing
         #expect(lines.last == "")
         #expect(lines.dropLast().last?.isEmpty == false)
         #expect(lines.filter { $0.last == " " || $0.contains("\t") } == [])
-        // A type's name is one word, however long, and so is what a matcher matches.
-        let words = ["\"@type\"", "_matchers: ["]
+        // A type's name is one word, however long, and so is what a matcher matches, and a link.
+        let words = ["\"@type\"", "_matchers: [", "{{- if match "]
         #expect(
             lines.filter { line in line.count > 100 && !words.contains { line.contains($0) } } == []
         )
@@ -95,9 +96,16 @@ import Testing
 
     @Test(arguments: ["/tmp/a.yml", "/var/tmp/a.yml", "/home/kim/a.yml", "/root/a.yml"])
     func `settings that a unit does not see are copied to where it does`(path: String) throws {
-        let text = Manifest.systemd.text(try settings("", path: path))
+        let given = try settings("", path: path)
+        let text = Manifest.systemd.text(given)
+        let members = Manifest.systemd.text(given, Manifest.Form(members: 3))
         #expect(text.contains("#   install -D -m 0644 \(path) /etc/rollcall/rollcall.yml\n"))
         #expect(text.contains("rollcall.db --config.file /etc/rollcall/rollcall.yml\n"))
+        // Whoever follows the unit's own instructions gets this unit.
+        for (manifest, command) in [(text, ""), (members, " --members 3")] {
+            let line = "#   rollcall manifest systemd\(command) --config.file \(path) > /etc/"
+            #expect(manifest.contains(line))
+        }
         #expect(!Manifest.systemd.text(try settings("")).contains("install -D"))
     }
 
@@ -138,6 +146,50 @@ import Testing
         #expect(!text.contains("hides nothing"))
         #expect(try named([], holdsSecrets: true).contains("a ConfigMap hides nothing"))
         #expect(try named([]).contains("optional: true\n"))
+    }
+
+    @Test func `a file has one place, and nothing is mounted below what is read`() throws {
+        let text = try named([
+            "a.token", "./a.token", "/etc/rollcall/a.token", "/run/keys/b", "/run/c",
+            "/run/keys/d/e",
+        ])
+        #expect(text.components(separatedBy: "mountPath: ").count == 1 + 3)
+        for line in [
+            #"mountPath: "/run", readOnly: true}"#, #"{key: "a.token", path: "a.token"}"#,
+            #"{key: "b", path: "keys/b"}"#, #"{key: "c", path: "c"}"#,
+            #"{key: "e", path: "keys/d/e"}"#,
+        ] { #expect(text.components(separatedBy: line).count == 2, "\(line)") }
+        #expect(text.contains("automountServiceAccountToken: false"))
+        #expect(try !named(["/srv/a"]).contains("automountServiceAccountToken"))
+    }
+
+    @Test(arguments: [
+        ("{}", "12Gi"), ("storage: {size: 64MiB}", "3Gi"), ("storage: {size: 10GiB}", "27Gi"),
+        ("storage: {size: 10GiB, upgrade_copy: false}", "17Gi"),
+        ("storage: {size: 16TiB}", "40962Gi"),
+    ])
+    func `a volume has room for storage size, its log and a copy`(yaml: String, room: String) throws
+    {
+        let settings = try settings(yaml)
+        for form in [
+            Manifest.Form(), Manifest.Form(place: .standalone), Manifest.Form(members: 2),
+        ] {
+            let text = Manifest.kubernetes.text(settings, form)
+            #expect(text.contains("requests: {storage: \"\(room)\"}"))
+        }
+        let values = HelmChart(settings).files.first { $0.name == "values.yaml" }
+        #expect(values?.text.contains("\nstorage: \(room)\n") == true)
+    }
+
+    @Test(arguments: [
+        ("", []), ("?sslmode=verify-full", []), ("?sslrootcert=system", []),
+        ("?sslrootcert=/a%20b.pem&sslcert=c&sslkey=d%2Fe&sslcrl=f", ["/a b.pem", "c", "d/e", "f"]),
+        ("?sslkey=%zz&sslcert=&passfile=g", []),
+    ])
+    func `a URL of PostgreSQL names files`(query: String, files: [String]) {
+        var cluster = ClusterSettings()
+        cluster.postgresURL = "postgresql://rollcall@db1,db2/rollcall\(query)"
+        #expect(cluster.postgresFiles == files)
     }
 
     @Test(

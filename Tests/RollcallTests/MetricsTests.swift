@@ -178,7 +178,7 @@ import Testing
     func `who asks for OpenMetrics gets it and everybody else gets text`(
         accept: String?, format: Exposition.Format
     ) {
-        #expect(MetricsNegotiation.format(accept: accept) == format)
+        #expect(MetricsNegotiation().language(accept: accept) == .written(format))
     }
 
     @Test func `V17: a bucket of lateness names its newest turn, in OpenMetrics`() throws {
@@ -527,13 +527,12 @@ private let expectedPage = #"""
     …_info{version…} 0.1.0 1
     # TYPE rollcall_alert_receivers gauge
     # HELP rollcall_alert_receivers Receivers other than logs that Rollcall tells of alerts of a name and severity.
-    …{alertname="HighOfflineRate",severity…} warning 1
-    …{alertname="NoOnlineResponders",severity…} critical 1
-    …{alertname="ResponderFlapping",severity…} warning 1
-    …{alertname="ResponderOffline",severity…} info 0
-    …{alertname="RollcallOverloaded",severity…} critical 1
-    … 3 more like it
-    …{alertname="TelemetryFeedDown",severity…} critical 1, warning 1
+    …{alertname="HighOfflineRate",severity="warning",extent…} all 1, some 0
+    …{alertname="NoOnlineResponders",severity="critical",extent…} all 1, some 0
+    …{alertname="ResponderFlapping",severity="warning",extent…} all 1, some 0
+    …{alertname="ResponderOffline",severity="info",extent…} all 0, some 0
+    …{alertname="RollcallOverloaded",severity="critical",extent…} all 1, some 0
+    … 5 more like it
     # TYPE rollcall_snapshot_age_seconds gauge
     # UNIT rollcall_snapshot_age_seconds seconds
     # HELP rollcall_snapshot_age_seconds How old this page is: 0 unless the keeper was too busy to \#
@@ -668,6 +667,17 @@ private let expectedPage = #"""
     # TYPE rollcall_alive_pings counter
     # HELP rollcall_alive_pings Pings to alive_ping.url that were due.
     …_total{outcome…} sent 0, failed 0, withheld 0
+    # TYPE rollcall_otlp_exports counter
+    # HELP rollcall_otlp_exports Requests that pushed metrics by OTLP.
+    …_total{outcome…} delivered 0, partial 0, failed 0, refused 0
+    # TYPE rollcall_otlp_rejected_points counter
+    # HELP rollcall_otlp_rejected_points Points of metrics that the collector did not take of a \#
+    request that it took.
+    …_total 0
+    # TYPE rollcall_otlp_last_success_timestamp_seconds gauge
+    # UNIT rollcall_otlp_last_success_timestamp_seconds seconds
+    # HELP rollcall_otlp_last_success_timestamp_seconds When the collector last took metrics, or 0.
+    … 0
     # TYPE rollcall_config_last_reload_successful gauge
     # HELP rollcall_config_last_reload_successful 1 if the settings could be taken when they were read last.
     … 0

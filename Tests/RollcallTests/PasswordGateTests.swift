@@ -45,7 +45,9 @@ import Testing
         }
     }
 
-    @Test func `a password that was right once is known again until the next reload`() throws {
+    @Test func `a password that was right once is known again until its hash is another one`()
+        throws
+    {
         let policy = try policy([("alice", Self.hash)])
         let gate = PasswordGate(policy)
         defer { gate.close() }
@@ -55,8 +57,20 @@ import Testing
         #expect(verdict(gate, request("alice", "secret-two")) == "waits, 401")
         #expect(verdict(gate, request("alice", "secret-two")) == "401")
         #expect(verdict(gate, request("bob", "secret-one")) == "waits, 401")
+        let more = try Access().with(users: [("alice", Self.hash), ("carol", Self.hash)])
+        policy.follow(AccessPolicy.Rules(access: more))
         gate.follow()
-        #expect(verdict(gate, request("alice", "secret-one")) == "waits, passes as alice")
+        #expect(verdict(gate, request("alice", "secret-one")) == "passes as alice")
+        #expect(verdict(gate, request("alice", "secret-two")) == "waits, 401")
+        let other = try #require(
+            CryptLibrary.shared?.hashed(Array("other".utf8), as: "$2b$04$abcdefghijklmnopqrstuu"))
+        policy.follow(
+            AccessPolicy.Rules(access: try Access().with(users: [("alice", other)])))
+        // Also before the gate was told.
+        #expect(verdict(gate, request("alice", "secret-one")) == "waits, 401")
+        gate.follow()
+        #expect(verdict(gate, request("alice", "secret-one")) == "waits, 401")
+        #expect(verdict(gate, request("alice", "other")) == "waits, passes as alice")
         policy.follow(AccessPolicy.Rules(access: try Access().with(users: [("bob", Self.hash)])))
         gate.follow()
         #expect(verdict(gate, request("alice", "secret-one")) == "waits, 401")
@@ -134,6 +148,83 @@ import Testing
             }
             #expect(statuses == [401, 401])
         }
+    }
+
+    /// Puts a password into the queue of a gate; false if that refuses it.
+    private func queue(
+        _ gate: PasswordGate, _ user: String, _ password: String, from network: UInt64,
+        _ done: @escaping @Sendable (String) -> Void
+    ) -> Bool {
+        let request = request(user, password)
+        guard case .wait(let shown) = gate.verdict(on: request, from: network) else { return false }
+        gate.check(shown) { done("\($0?.status ?? 0)") }
+        return true
+    }
+
+    /// 64 bits each of one site of 48, in the order of their bytes.
+    private static let farm = (UInt64(1)...4).map { UInt64(0x0DB8_0120) | $0 << 48 }
+
+    /// Has a first guess be looked at, and so many more of each network of the farm wait, `less` of the first.
+    private func guess(
+        _ count: Int, at gate: PasswordGate, _ begun: Mailbox<Bool>, _ ended: Mailbox<String>,
+        less: Int = 0
+    ) {
+        #expect(queue(gate, "x", "first", from: Self.farm[0]) { ended.put("x \($0)") })
+        #expect(begun.takeAll(waiting: 30_000).count == 1)
+        for (place, network) in Self.farm.enumerated() {
+            for number in 0..<(place == 0 ? count - less : count) {
+                #expect(
+                    queue(gate, "x", "\(place)-\(number)", from: network) { ended.put("x \($0)") })
+            }
+        }
+    }
+
+    @Test func `V18: who guesses is looked at behind everybody else, with many networks too`()
+        throws
+    {
+        let (begun, goOn, ended) = (Mailbox<Bool>(), Mailbox<Bool>(), Mailbox<String>())
+        let gate = PasswordGate(try policy([("alice", Self.hash)])) { _, _ in
+            begun.put(true)
+            return goOn.takeAll(waiting: 30_000).first
+        }
+        defer { gate.close() }
+        guess(7, at: gate, begun, ended)
+        #expect(queue(gate, "y", "one", from: 7) { ended.put("y \($0)") })
+        #expect(queue(gate, "alice", "secret-one", from: 9) { ended.put("alice \($0)") })
+        var order: [String] = []
+        for _ in 0..<3 {
+            goOn.put(false)
+            order += ended.takeAll(waiting: 30_000)
+        }
+        #expect(order == ["x 401", "y 401", "alice 401"])
+        for _ in 0..<30 { goOn.put(false) }
+    }
+
+    @Test func `V18: where all places are taken, who guesses leaves one to somebody else`() throws {
+        let (begun, ended) = (Mailbox<Bool>(), Mailbox<String>())
+        let goOn = Mailbox<Bool>()
+        let gate = PasswordGate(try policy([("alice", Self.hash)])) { _, _ in
+            begun.put(true)
+            return goOn.takeAll(waiting: 30_000).first
+        }
+        defer { gate.close() }
+        guess(8, at: gate, begun, ended, less: 1)
+        // One more of the same site finds none, and one of another takes the last of it.
+        #expect(!queue(gate, "x", "more", from: Self.farm[0] ^ 0xFF << 48) { _ in })
+        #expect(queue(gate, "alice", "secret-one", from: 9) { ended.put("alice \($0)") })
+        #expect(ended.takeAll(waiting: 30_000) == ["x 503"])
+        goOn.put(false)
+        #expect(ended.takeAll(waiting: 30_000) == ["x 401"])
+        goOn.put(true)
+        #expect(ended.takeAll(waiting: 30_000) == ["alice 0"])
+        for _ in 0..<40 { goOn.put(false) }
+    }
+
+    @Test func `V18: a salt whose last letter has bits of no salt is as good as any`() {
+        let hash = "$2b$04$ZKGTTIJrOz9.x0cOg8v/ojjDQj09/PKRM4ktz/I.eQZx926Fn1Coa"
+        #expect(Bcrypt.isRight(Array("pw1".utf8), for: (hash, true)) == true)
+        #expect(Bcrypt.isRight(Array("pw2".utf8), for: (hash, true)) == false)
+        #expect(Bcrypt.isRight(Array("pw1".utf8), for: (hash, false)) == false)
     }
 
     @Test func `a password that there was no memory to look at is not wrong, and looked at again`()

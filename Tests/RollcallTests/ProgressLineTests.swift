@@ -17,6 +17,9 @@ import Testing
         }
     }
 
+    /// The codes that begin the line anew.
+    private static let anew = "\r\u{1B}[K"
+
     @Test func `a terminal's line is drawn five times a second and taken away`() {
         let screen = Screen()
         var line = screen.line(total: 400, isTerminal: true)
@@ -31,9 +34,8 @@ import Testing
         line.update(done: 200, note: "2 settings")
         line.finish()
         #expect(
-            screen.text == "\r\u{1B}[K25 %, 100 of 400 batches"
-                + "\r\u{1B}[K50 %, 200 of 400 batches, 100 batches/s, 2s left, 2 settings"
-                + "\r\u{1B}[K")
+            screen.text == Self.anew + "25 %, 100 of 400 batches" + Self.anew
+                + "50 %, 200 of 400 batches, 100 batches/s, 2s left, 2 settings" + Self.anew)
     }
 
     @Test func `elsewhere there is a line every ten seconds and one at the end`() {
@@ -69,7 +71,7 @@ import Testing
         var line = screen.line(total: 400, isTerminal: true, columns: 12)
         screen.after(200)
         line.update(done: 100)
-        #expect(screen.text == "\r\u{1B}[K25 %, 100 …")
+        #expect(screen.text == Self.anew + "25 %, 100 …")
     }
 
     @Test func `bytes are shown in the units that people read`() {

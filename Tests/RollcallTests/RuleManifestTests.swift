@@ -3,6 +3,7 @@ import RollcallCore
 import Testing
 
 @testable import RollcallBasis
+@testable import RollcallSupport
 @testable import RollcallTools
 
 /// What `rollcall manifest rules` and `alertmanager` print for given settings (V20); whether Prometheus and
@@ -13,7 +14,14 @@ import Testing
         .appendingPathComponent("Alerts")
 
     private func rules(_ yaml: String, all: Bool = false) throws -> String {
-        RulesFile.text(try Configuration(yaml: yaml), printsAll: all)
+        var options = RuleOptions()
+        options.printsAll = all
+        return RulesFile.text(try Configuration(yaml: yaml), options)
+    }
+
+    /// A text with one blank where it has any, as YAML folds it.
+    private func flat(_ text: String) -> String {
+        text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
     /// The alerts that a file holds, each with its severity, in order.
@@ -42,8 +50,10 @@ import Testing
     }
 
     @Test func `settings of defaults are the defaults`() throws {
-        #expect(try rules("{}") == RulesFile.text(Configuration(), printsAll: false))
-        #expect(try rules("{}", all: true) == rules("{}"))
+        #expect(try rules("{}") == RulesFile.text(Configuration(), .init()))
+        // The file says by which command it was printed.
+        let all = try rules("{}", all: true).replacing("rollcall.yml --all ", with: "rollcall.yml ")
+        #expect(try all == rules("{}"))
         #expect(try rules("receivers: [{name: lines, log: {}}]") == rules("{}"))
     }
 
@@ -75,6 +85,99 @@ import Testing
             "# ResponderFlapping (warning)\n",
         ] { #expect(text.contains(part), "\(part)") }
         #expect(!alerts(text).contains("ResponderFlapping warning"))
+    }
+
+    @Test func `the job and both addresses are in rules and tests alike`() throws {
+        var options = RuleOptions()
+        options.job = "ops/watch"
+        options.runbooks = ExternalURL("https://wiki.example.org/books/")
+        options.page = ExternalURL("https://watch.example.org")
+        let settings = try Configuration(yaml: "web: {external_url: \"https://old.example.org\"}")
+        let text = RulesFile.text(settings, options)
+        let tests = RuleCases.text(settings, options)
+        for part in [
+            "#   rollcall manifest rules --config.file rollcall.yml --job ops/watch --runbook-url "
+                + "'https://wiki.example.org/books' --page-url 'https://watch.example.org' --tests > ",
+            "expr: up{job=\"ops/watch\"} unless",
+            "expr: up{job=\"ops/watch\"} == 0 or absent(up{job=\"ops/watch\"})\n",
+            "runbook_url: https://wiki.example.org/books/RollcallDown.md\n",
+            "page_url: https://watch.example.org/silent{{ with",
+        ] { #expect(text.contains(part), "\(part)") }
+        #expect(flat(text).contains("no target of job ops/watch.{{ end }}"))
+        #expect(flat(tests).contains("no target of job ops/watch."))
+        for part in [
+            "- series: up{job=\"ops/watch\", instance=\"a\"}", "job: ops/watch,",
+            "- labels: status_transitions{job=\"ops/watch\",",
+            "runbook_url: \"https://wiki.example.org/books/RollcallDown.md\"\n",
+            "page_url: \"https://watch.example.org/silent\"\n",
+        ] {
+            #expect(tests.contains(part), "\(part)")
+        }
+        for text in [text, tests] {
+            for old in ["job=\"rollcall\"", "job: rollcall", "url: runbooks/", "old.example"] {
+                #expect(!text.contains(old), "\(old)")
+            }
+        }
+        for name in ["", "a b", "a\"", "ä", "{{x}}", "a\n"] {
+            #expect(!RuleOptions.isJob(name))
+        }
+    }
+
+    @Test func `receivers of a part are meant, and those of all are not`() throws {
+        func twice(_ receivers: String, all: Bool = false) throws -> [String] {
+            try rules("receivers: [\(receivers)]", all: all).split(separator: "\n")
+                .filter { $0.contains("  rollcall_alert_receivers{") }
+                .map { String($0.drop { $0 == " " }) }
+        }
+        let hook = "webhook: {url: \"https://example.org/\"}"
+        func count(_ rest: String) -> String { "rollcall_alert_receivers{alertname=\"\(rest)" }
+        let north =
+            "{name: north, \(hook), match: [alertname=NoOnlineResponders, \"region!=test\"]}"
+        let later =
+            "{name: later, \(hook), match: {alertname: NoOnlineResponders}, escalate_after: 15m}"
+        let found = try twice("\(north), \(later)")
+        #expect(
+            found.filter { $0.contains("NoOnline") } == [
+                count("NoOnlineResponders\", severity=\"critical\", extent=\"all\"} > 0"),
+                count("NoOnlineResponders\", severity=\"critical\", extent=\"some\"} > 2"),
+            ])
+        #expect(found.contains(count("HighOfflineRate\"} > 0")))
+        // Who wants all of it in both is still told that both page.
+        let whole = "{name: whole, \(hook), match: {alertname: NoOnlineResponders}}"
+        #expect(try !twice(whole).contains { $0.contains("NoOnline") })
+        #expect(try twice(whole, all: true).contains(count("NoOnlineResponders\"} > 0")))
+        let audiences = AlertAudience.all(
+            try Configuration(yaml: "receivers: [\(whole), \(north), \(later)]").policy)
+        let nobody = try #require(audiences.first { $0.name == .noOnlineResponders })
+        #expect(nobody.whole.count == 1 && nobody.partial.count == 2)
+    }
+
+    @Test func `an end that nobody saw is no all-clear where Rollcall sends to an Alertmanager`()
+        throws
+    {
+        #expect(flat(try rules("{}")).contains("{{ end }} Alerts about people stay as they were. "))
+        let sends = try rules(
+            "receivers: [{name: am, alertmanager: {urls: [\"http://127.0.0.1:9093\"]}, resolve_timeout: 4m}]"
+        )
+        #expect(
+            flat(sends).contains(
+                "Those that Rollcall sends to Alertmanager end there 4 min after its last word: that is no "
+                    + "all-clear, nobody was seen to be back."))
+    }
+
+    @Test func `two rules of a feed differ by labels of their own if both warn`() throws {
+        func heads(_ severity: String) throws -> [Substring] {
+            let text = try rules("alerts: {TelemetryFeedDown: {severity: \(severity)}}")
+            return text.split(separator: "- alert: ").filter { $0.hasPrefix("TelemetryFeedDown") }
+                .flatMap { $0.split(separator: "\n") }
+                .filter { $0.contains("labels: {") }.map { $0.drop { $0 == " " } }
+        }
+        #expect(
+            try heads("warning") == [
+                "labels: {severity: warning, source: \"\"}", "labels: {severity: warning}",
+                "labels: {severity: warning, suspected: \"true\"}",
+            ])
+        #expect(try heads("critical").first == "labels: {severity: critical}")
     }
 
     @Test func `nobody is left out whom no receiver is surely told of at once`() throws {
@@ -113,7 +216,7 @@ import Testing
                 || text.contains("# NoOnlineResponders (critical): oncall\n"))
         #expect(
             text.contains(
-                "rollcall_alert_receivers{alertname=\"TelemetryFeedDown\", severity=\"warning\"} > 0"
+                "rollcall_alert_receivers{alertname=\"TelemetryFeedDown\", severity=\"warning\"} > 0\n"
             ))
         // Whoever is told of a part only is not named.
         let partly = slack("oncall", ", match: {severity: critical}") + ", "

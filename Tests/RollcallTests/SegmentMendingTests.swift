@@ -242,6 +242,67 @@ import Testing
         try story.close()
     }
 
+    @Test(arguments: [true, false])
+    func `J12, I11: an erasure that missed a segment's row walks once more when it is made anew`(
+        isOver: Bool
+    ) throws {
+        let story = try ExportStory(path: directory.store)
+        try story.tell()
+        try PackedStore.pack(story.store.journal, rowsMax: 12)
+        let number = try #require(story.engine.roster.number(of: Array("r-3".utf8)))
+        let responder = Int64(number + 1)
+        #expect(try blocks(story.store.journal, of: responder).count > 4)
+        // Lost while the store is served: the walk takes that for the place up to which rows are cut.
+        try StoreSurgery.run(directory.store, "DELETE FROM segments")
+        try story.erase("r-3", isRemoved: true)
+        let journal = story.store.journal
+        #expect(try journal.erasures().allSatisfy { $0.nextRow == 0 && $0.finishedAt != nil })
+        #expect(try blocks(journal, of: responder).count > 4)
+        if !isOver {
+            var erasure = try #require(try journal.erasures().last)
+            erasure.finishedAt = nil
+            try story.store.write { () throws(StoreError) in try journal.put(erasure) }
+        }
+        try story.crash(away: 5)
+        #expect(story.store.journal.segmentDamage?.segments.isEmpty == false)
+        let again = try #require(try story.store.journal.erasures().last)
+        #expect(again.finishedAt == nil && again.nextRow == -.max)
+        try story.removeErased()
+        #expect(try blocks(story.store.journal, of: responder) == [])
+        #expect(try story.store.journal.erasures().allSatisfy { $0.finishedAt != nil })
+        // A start that mends nothing opens none.
+        try story.crash(away: 5)
+        #expect(try story.store.journal.erasures().allSatisfy { $0.finishedAt != nil })
+        try story.close()
+    }
+
+    @Test func `J12, I11: what came in the turn that asked for an erasure goes with it then`()
+        throws
+    {
+        let story = try ExportStory(path: directory.store)
+        try story.tell()
+        try PackedStore.pack(story.store.journal, rowsMax: 12)
+        let number = try #require(story.engine.roster.number(of: Array("r-3".utf8)))
+        let responder = Int64(number + 1)
+        let row = story.engine.nextRow
+        // One group of rows, whose number is that of the last one.
+        try story.commit([
+            try story.batch(#"{"responder_id":"r-3","install_id":"i-2"}"#),
+            .erase(.id(Array("r-3".utf8)), source: EventSource.standard),
+            try story.batch(#"{"responder_id":"r-1"}"#),
+        ])
+        try StoreSurgery.run(directory.store, "DELETE FROM segments")
+        try story.crash(away: 5)
+        #expect(story.store.journal.segmentDamage?.segments.isEmpty == false)
+        try story.removeErased()
+        #expect(try story.store.journal.erasures().allSatisfy { $0.finishedAt != nil })
+        #expect(try blocks(story.store.journal, of: responder) == [])
+        let left = try PackedStore.walk(directory.store, from: row, of: responder)
+        // A row stays, and is nobody's.
+        #expect(left.allSatisfy { $0[1] & ~EventCode.begins == ItemKind.nobody.rawValue })
+        try story.close()
+    }
+
     /// The ids of the blocks that can be read and have rows of somebody.
     private func blocks(_ journal: Journal, of responder: Int64) throws -> [Int64] {
         let select = try Statement(journal.connection, "\(select: .blocks) ORDER BY id")

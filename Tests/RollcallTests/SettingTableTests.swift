@@ -48,6 +48,12 @@ import Testing
         }
         strange.policy.alerts = Self.strangeAlerts
         strange.alivePing.every = .seconds(61)
+        strange.metrics.offersNativeHistograms = true
+        strange.otlp.interval = .seconds(61)
+        strange.otlp.timeout = .seconds(9)
+        strange.otlp.temporality = .delta
+        strange.otlp.compresses = false
+        strange.otlp.resource = [Self.label("service.name", "Köln: #"), Self.label("a-b", "yes")]
         strange.policy.nudges = Self.strangeNudges
         strange.nudgeMode = .disabled
         strange.nudgeTexts.fallback.body = "\"{stale}\": #"
@@ -100,6 +106,11 @@ import Testing
         return nudges
     }
 
+    /// The names of files with what is never shown.
+    private static let ofSecrets = [
+        "alive_ping.url_file", "otlp.endpoint_file", "otlp.bearer_token_file",
+    ]
+
     private static func label(_ name: String, _ value: String) -> Label {
         Label(Array(name.utf8), Array(value.utf8))
     }
@@ -114,7 +125,7 @@ import Testing
     @Test func `whatever stands in a configuration is read back from its file`() throws {
         #expect(try Configuration(yaml: SettingsFile.text(strange)) == strange)
         // Not written out: a file of them would be a file of secrets.
-        let secret = Setting.all.filter { $0.hidden != nil || $0.key == "alive_ping.url_file" }
+        let secret = Setting.all.filter { $0.hidden != nil || Self.ofSecrets.contains($0.key) }
         #expect(secret.allSatisfy { $0.value(strange) == $0.value(Configuration()) })
     }
 
@@ -244,7 +255,7 @@ import Testing
                 "Somebody whose location is older than 4 h is asked to open the app, at most every "
                     + "6 h, if somebody else of their circles, or without circles of their region, "
                     + "is active. Dry run: nothing is sent.",
-                "A reload changes all but web.listen_address, web.metrics_listen_address, "
+                "A reload changes all but web.listen_address, web.metrics_listen_address, web.threads, "
                     + "storage.path, storage.size, storage.upgrade_copy, limits.body, "
                     + "limits.connections, limits.streams, all of cluster: these need a restart.",
             ])

@@ -295,4 +295,26 @@ import Testing
         _ = try open()
         #expect(log.lines.count { $0.hasPrefix(line) } == 1)
     }
+
+    /// B1, D6: the turn that says that the store fails was kept, and the process ended before the one that
+    /// says its end.
+    @Test func `a start behind a recovery that was cut off is not blind for good`() throws {
+        let directory = TemporaryDirectory()
+        let story = try ExportStory(path: directory.store)
+        try story.commit([.start(), .policy(ExportStory.policy(offlineAfter: 240))])
+        try story.commit([.store(isFailing: true)])
+        try story.commit([], after: 5)
+        #expect(story.engine.isStoreFailing)
+        try story.close()
+        let writer = try StateWriter(
+            path: directory.store, policy: ExportStory.policy(offlineAfter: 240),
+            log: LogCapture().logger, edge: EdgeStats(), refusals: { 0 }, onFatal: { _ in })
+        #expect(writer.start())
+        let views = ReplyCounter()
+        writer.ask { views.add("\($0.engine.isStoreFailing)") }
+        #expect(isTrueSoon { views.all == ["false"] })
+        let ends = ReplyCounter()
+        writer.stop { ends.add("stopped") }
+        #expect(isTrueSoon { !ends.all.isEmpty })
+    }
 }

@@ -268,4 +268,59 @@ import Testing
         #expect(check.hasErased)
         #expect((check.difference == nil) == isExplained)
     }
+
+    /// A region where so many report, and then others fall silent: those of `early` first, `late` 20 s behind.
+    private func mass(
+        early: Int, late: Int, of all: Int, _ story: ExportStory
+    ) throws {
+        func batch(_ numbers: Range<Int>) throws -> Event {
+            let people = numbers.map {
+                #"{"responder_id":"w-\#($0)","region":"west","telemetry":{"app_state":"background"}}"#
+            }
+            return try story.batch("[\(people.joined(separator: ","))]")
+        }
+        try story.commit([try batch(0..<all)])
+        try story.commit([try batch(early..<all)], after: 20)
+        for _ in 0..<20 where early + late < all {
+            try story.commit([try batch((early + late)..<all)], after: 20)
+        }
+        for _ in 0..<20 where early + late == all { try story.commit([], after: 20) }
+    }
+
+    @Test(arguments: [(4, 1, 5, "w-2"), (89, 1, 300, "w-7"), (0, 90, 300, "w-7")])
+    func
+        `V7: where a mass is none without somebody erased, what is said of the others is explained`(
+            early: Int, late: Int, all: Int, erased: String
+        ) throws
+    {
+        let directory = TemporaryDirectory()
+        let story = try ExportStory(path: directory.store)
+        try mass(early: early, late: late, of: all, story)
+        try story.commit([try story.batch(#"{"responder_id":"w-1","region":"west"}"#)])
+        for _ in 0..<10 { try story.commit([], after: 20) }
+        try story.erase(erased, isRemoved: true)
+        try story.commit([
+            try story.batch(
+                #"{"responder_id":"far","region":"far","telemetry":{"app_state":"foreground"}}"#)
+        ])
+        for _ in 0..<20 { try story.commit([], after: 20) }
+        try story.close()
+        let whole = try lines(directory.store)
+        #expect(whole.contains { has($0, "mass_gap") })
+        let found = try check(whole)
+        #expect(found.difference == nil, "\(found.difference.map { "\($0)" } ?? "")")
+        #expect(found.erasedDifferences >= early + late - 2)
+        // What is about nobody of them is a difference all the same, in a gap or in a status.
+        for (kind, word, other) in [
+            ("\"kind\":\"gap\"", "app_terminated", "app_suspended"),
+            ("\"kind\":\"status\"", "\"to\":\"OFFLINE\"", "\"to\":\"DEGRADED\""),
+        ] {
+            var lines = whole
+            let place = try #require(lines.lastIndex { has($0, kind) && has($0, word) })
+            var text = String(decoding: lines[place], as: UTF8.self)
+            text.replaceSubrange(try #require(text.ranges(of: word).last), with: other)
+            lines[place] = Array(text.utf8)
+            #expect(try check(lines).difference != nil, "\(kind)")
+        }
+    }
 }

@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import RollcallCore
 import Testing
 
@@ -64,5 +64,21 @@ import Testing
             let error = try thrown { _ = try StoreLock(storePath: path) }
             #expect(error == .secondInstance(path: path, process: getpid()))
         }
+    }
+
+    @Test func `a lock that is given up is free, whoever has its file open still`() throws {
+        let lock = try StoreLock(storePath: path)
+        let file = path + ".lock"
+        let held = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").first {
+            let target = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/self/fd/\($0)")
+            return target == file
+        }
+        // As a process has it that was forked and does not run its own program yet.
+        let copy = dup(try #require(held.flatMap { CInt($0) }))
+        try #require(copy >= 0)
+        defer { close(copy) }
+        lock.release()
+        try StoreLock(storePath: path).release()
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Testing
 
 @testable import Rollcall
@@ -10,6 +11,27 @@ import Testing
 
 /// Stores that older versions left behind.
 enum GoldenStore {
+    /// Commits a turn more, a second after the last one: a start, and what `adds` folds behind it; with a sample
+    /// if it `isSampled`. Returns the engine that it leaves.
+    @discardableResult
+    static func start(
+        _ store: StateStore, _ engine: Engine, after last: Turn?, isSampled: Bool = false,
+        adds: (inout PendingTurn, inout Engine, RunningTime) throws -> Void = { _, _, _ in }
+    ) throws -> Engine {
+        var engine = engine
+        let turn = try #require(last)
+        let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
+        var pending = PendingTurn()
+        _ = pending.fold(.start(), into: &engine, at: now)
+        try adds(&pending, &engine, now)
+        engine.advance(to: now)
+        pending.take(from: &engine)
+        pending.close(number: turn.number + 1, engine)
+        if isSampled { pending.sample = FleetSample(engine) }
+        try store.commit([pending])
+        return engine
+    }
+
     /// Unpacks the store that `version` left after a kill; returns its path.
     static func unpack(_ version: Int, into directory: TemporaryDirectory) throws -> String {
         let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -54,20 +76,13 @@ enum GoldenStore {
         let reference = try Self.reference(version)
         let store = try StateStore(path: path)
         let before = try store.recover()
-        let copy = try #require(StoreUpgrade.copies(of: path).first)
+        let copy = try #require(try StoreUpgrade.copies(of: path).first)
         #expect(copy.version.store == Int64(version))
         #expect(directory.bytes(copyName(directory) ?? "") == reference)
         var status = stat()
         #expect(stat(copy.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
-        var engine = before.engine
         let turn = try #require(before.lastTurn)
-        let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
-        var pending = PendingTurn()
-        _ = pending.fold(.start(), into: &engine, at: now)
-        engine.advance(to: now)
-        pending.take(from: &engine)
-        pending.close(number: turn.number + 1, engine)
-        try store.commit([pending])
+        try GoldenStore.start(store, before.engine, after: turn)
         // As a kill leaves it: with a log.
         let downgrade: StoreDowngrade
         do throws(UpgradeError) {
@@ -81,7 +96,7 @@ enum GoldenStore {
         #expect(downgrade.text.contains("What came since is not in it: 1 turns with 1 batches"))
         #expect(try downgrade.run().contains("is of version \(copy.version) again"))
         #expect(directory.bytes("rollcall.db") == reference)
-        #expect(StoreUpgrade.copies(of: path).isEmpty)
+        #expect(try StoreUpgrade.copies(of: path).isEmpty)
         let newer = try #require(directory.names.first { $0.contains(".newer-") })
         let kept = try SQLiteConnection(
             path: directory.path + "/" + newer, access: .readOnly)
@@ -201,6 +216,61 @@ enum GoldenStore {
     @Test func `J15: a check has words for each version of the tables`() {
         #expect(UpgradeCheck.changes.map(\.version) == Array(2...JournalSchema.version))
     }
+
+    @Test func `J15: what a cut off upgrade left is not counted as lack of room`() throws {
+        let path = try GoldenStore.unpack(10, into: directory)
+        directory.write("rollcall.db.version-10.8.partial", "x")
+        let size: Int64 = 1 << 42
+        try #require(truncate(path + ".version-10.8.partial", off_t(size)) == 0)
+        let json = try JSONTree(reading: Array(try UpgradeCheck(path).json.utf8))
+        #expect(try #require(json["bytes_free"]?.whole) > size)
+        try StateStore(path: path).journal.close()
+        #expect(!directory.names.contains { $0.hasSuffix(".partial") })
+    }
+
+    @Test func `J15: a check, too, goes by what is set of the copy`() throws {
+        let path = try GoldenStore.unpack(10, into: directory)
+        let check = try UpgradeCheck(path, keepsCopy: false)
+        #expect(check.isPossible && check.text.contains("there is no way back."))
+        #expect(!check.text.contains("rollcall downgrade"))
+        #expect(
+            check.json.contains(#""copy":null"#) && check.json.contains(#""bytes_wanted":null"#))
+        _ = try UpgradeCheck.upgrade(path, keepsCopy: false) { _ in }
+        #expect(copyName(directory) == nil)
+    }
+
+    /// `rollcall upgrade` by root, of a store that a server of another user serves.
+    @Test(.enabled(if: geteuid() == 0))
+    func `J15: what root makes beside a store is its owner's`() throws {
+        let path = try GoldenStore.unpack(10, into: directory)
+        for name in directory.names { chown(directory.path + "/" + name, 65534, 65534) }
+        try StateStore(path: path).journal.close()
+        let made = directory.names
+        #expect(made.contains("rollcall.db.lock") && copyName(directory) != nil)
+        for name in made {
+            var status = stat()
+            #expect(lstat(directory.path + "/" + name, &status) == 0)
+            #expect(status.st_uid == 65534, "\(name)")
+        }
+    }
+
+    /// The manager waits for two minutes from each word on.
+    @Test func `J15: whoever waits for a start hears of copying and of comparing`() {
+        let words = Words()
+        let log = Logger(label: "") { _ in SwiftLogNoOpLogHandler() }
+        let watch = UpgradeLog.watch(Configuration(), log) { words.heard.append($0) }
+        // No multiple of what is copied at once.
+        let bytes: Int64 = 200 << 20 | 4096
+        for before in [0, bytes] {
+            words.heard = []
+            for offset in stride(from: StoreUpgrade.pieceBytes, through: bytes, by: 4 << 20) {
+                watch.say(.copied(before + offset, of: bytes * 2))
+            }
+            #expect(words.heard.count >= 3, "\(words.heard)")
+        }
+    }
+
+    private final class Words: @unchecked Sendable { var heard: [String] = [] }
 
     @Test func `J15: who was erased since the copy is in it, so it is not put back`() throws {
         let path = try GoldenStore.unpack(10, into: directory)

@@ -1,3 +1,4 @@
+import CGnuTLS
 import Foundation
 import Logging
 import Testing
@@ -24,6 +25,8 @@ import Testing
               openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \\
                 -keyout $who.key -out $who.pem -days 2 -subj /CN=$who
             done
+            (cat a.pem; echo "-----BEGIN CERTIFICATE-----"; echo MIIB
+              echo "-----END CERTIFICATE-----") > broken.pem
             """,
         ]
         made.standardError = FileHandle.nullDevice
@@ -187,7 +190,35 @@ import Testing
         ),
         (
             "tls_server_config: {\(pair), client_allowed_sans: [a]}",
-            "tls_server_config.client_allowed_sans says nothing without client_auth_type"
+            "tls_server_config.client_allowed_sans requires client_auth_type to be "
+                + "RequireAnyClientCert or RequireAndVerifyClientCert"
+        ),
+        (
+            "tls_server_config: {\(pair), client_auth_type: VerifyClientCertIfGiven, "
+                + "client_ca_file: a.pem, client_allowed_sans: [a]}",
+            "tls_server_config.client_allowed_sans requires client_auth_type to be "
+                + "RequireAnyClientCert or RequireAndVerifyClientCert"
+        ),
+        (
+            "tls_server_config: {\(pair), client_auth_type: RequestClientCert, "
+                + "client_allowed_sans: [a]}",
+            "tls_server_config.client_allowed_sans requires client_auth_type to be "
+                + "RequireAnyClientCert or RequireAndVerifyClientCert"
+        ),
+        ("tls_server_config: server.pem", "tls_server_config must be a mapping"),
+        ("tls_server_config: ''", "tls_server_config must be a mapping"),
+        ("tls_server_config: 'null'", "tls_server_config must be a mapping"),
+        ("tls_server_config: true", "tls_server_config must be a mapping"),
+        ("tls_server_config: [a.pem]", "tls_server_config must be a mapping"),
+        ("tls_server_config: []", "tls_server_config must be a mapping"),
+        ("http_server_config: x", "http_server_config must be a mapping"),
+        ("http_server_config: {headers: x}", "http_server_config.headers must be a mapping"),
+        ("http_server_config: {headers: ''}", "http_server_config.headers must be a mapping"),
+        ("basic_auth_users: ''", "basic_auth_users must be a mapping"),
+        ("basic_auth_users: alice", "basic_auth_users must be a mapping"),
+        (
+            "tls_server_config: {cert_file: broken.pem, key_file: a.key}",
+            "tls_server_config.cert_file must hold nothing but certificates, PEM: a later one is none"
         ),
         (
             "tls_server_config: {\(pair), client_auth_type: VerifyClientCertIfGiven, "
@@ -251,8 +282,7 @@ import Testing
             "rate_limit is not done here: Rollcall has limits of its own, under limits: leave it out"
         ),
         (
-            "basic_auth_users: [alice]",
-            "basic_auth_users must be a mapping of names to hashes by bcrypt"
+            "basic_auth_users: [alice]", "basic_auth_users must be a mapping"
         ),
         (
             "basic_auth_users: {alice: secret}",
@@ -261,8 +291,18 @@ import Testing
         ),
         (
             "basic_auth_users: {alice: \(hash.replacing("$10$", with: "$31$"))}",
-            "basic_auth_users user \"alice\": the cost of the hash is 31, and must be 4 to 15: no "
+            "basic_auth_users user \"alice\": the cost of the hash is 31, and must be 4 to 14: no "
                 + "request waits for longer"
+        ),
+        (
+            "basic_auth_users: {alice: \(hash.replacing("$10$", with: "$15$"))}",
+            "basic_auth_users user \"alice\": the cost of the hash is 15, and must be 4 to 14: no "
+                + "request waits for longer"
+        ),
+        (
+            "basic_auth_users: {\"a:\\u0301b\": \(hash)}",
+            "basic_auth_users a user's name must have 1 to 128 bytes without colons and control "
+                + "characters"
         ),
         (
             "basic_auth_users: {'a:b': \(hash)}",
@@ -292,6 +332,29 @@ import Testing
         #expect(alone.tls?.newest == .tls13)
     }
 
+    @Test
+    func `V18: keys are exchanged by the curves that are listed, and never by a finite field`()
+        throws
+    {
+        func groups(_ more: String) throws -> [String] {
+            let settings = try read("tls_server_config: {\(Self.pair)\(more)}")
+            let made = try TLSPriorities.made(try #require(settings.tls))
+            defer { gnutls_priority_deinit(made) }
+            var list: UnsafePointer<UInt32>?
+            let count = Int(gnutls_priority_group_list(made, &list))
+            return (0..<count).compactMap { place in
+                list.flatMap { gnutls_group_get_name(gnutls_group_t($0[place])) }.map {
+                    String(cString: $0)
+                }
+            }
+        }
+        let all = ["X25519", "SECP256R1", "SECP384R1", "SECP521R1"]
+        #expect(try groups("") == all)
+        #expect(try groups(", min_version: TLS13") == all)
+        #expect(try groups(", curve_preferences: []") == all)
+        #expect(try groups(", curve_preferences: [CurveP384, X25519]") == ["SECP384R1", "X25519"])
+    }
+
     @Test func `a renewal that began before a reload does not put the old settings back`() throws {
         func tls(_ name: String) throws -> ServerTLS {
             let pair = "cert_file: \(name).pem, key_file: \(name).key"
@@ -306,6 +369,27 @@ import Testing
         #expect(front.tls === new)
         #expect(front.renew(renewed, of: generation))
         #expect(front.tls === renewed)
+    }
+
+    @Test func `an outline opens nothing, and names files as the settings would`() throws {
+        Self.folder.write(
+            "outline.yml",
+            """
+            tls_server_config:
+              {cert_file: none.pem, key_file: ../none.key, client_ca_file: /none, client_auth_type: RequireAndVerifyClientCert}
+            basic_auth_users: {alice: \(Self.hash)}
+            """)
+        for (name, files) in [
+            ("outline.yml", ["../none.key", "/none", "none.pem"]),
+            ("tls/outline.yml", ["/none", "tls/../none.key", "tls/none.pem"]),
+            ("/etc/a/outline.yml", ["/etc/a/../none.key", "/etc/a/none.pem", "/none"]),
+        ] {
+            let web = try WebSettings(outline: name, at: "\(Self.folder.path)/outline.yml")
+            #expect(web.files == files)
+            #expect(web.name == name)
+            #expect(web.tls?.clientAuth == .requireAndVerify)
+            #expect(web.users.map(\.name) == ["alice"])
+        }
     }
 
     @Test func `certificates alone are enough from a start, and not by a reload`() throws {

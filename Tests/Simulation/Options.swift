@@ -11,6 +11,7 @@ struct Options {
           --truth N      instead: N fleets whose silences have known causes; how often the engine's
                          suspicions and verdicts are right. --first tells where to begin
           --cluster N    instead: N stories of three members that are one watch on a log
+          --cells N      instead: N stories told to one engine, and to 2, 5 and 16 cells
           --planted      with --cluster: plants every fault in turn until a story finds it
           --stores N     every N-th story also through the real journal, 0 for none (20)
           --quick        end at the first failure and do not shrink it
@@ -33,6 +34,8 @@ struct Options {
     /// True for stories of a cluster, and to plant faults into them.
     var isCluster = false
     var plants = false
+    /// True to compare one engine with cells.
+    var isInCells = false
     /// How many fleets with known truth; nil for stories.
     var truths: UInt64?
 
@@ -63,6 +66,7 @@ struct Options {
             case "--seed": (first, seeds, isSingle) = (number, 1, true)
             case "--truth": truths = number
             case "--cluster": (isCluster, seeds) = (true, number)
+            case "--cells": (isInCells, seeds) = (true, number)
             case "--stores": storesEvery = number
             default: return nil
             }

@@ -70,7 +70,10 @@ extension Oracle {
     private mutating func takeStore(isFailing: Bool) {
         if !isFailing {
             // Whoever beat meanwhile was refused.
-            if storeFailing != nil { beatAtStart() }
+            if storeFailing != nil {
+                beatAtStart()
+                lastBatch?.at = now
+            }
             storeFailing = nil
         } else if storeFailing == nil {
             storeFailing = Moment(instant: now, wall: wall)

@@ -8,7 +8,7 @@ extension Oracle {
 
     /// The newest event with a batch, and what was right after it. Source: B3, F11.
     struct LastBatch {
-        let at: Instant
+        var at: Instant
         /// How many were ONLINE.
         let online: Int
         /// How many were active and promised nothing, by duty and whether the app was behind.
@@ -104,9 +104,9 @@ extension Oracle {
     }
 
     /// When a stall will be suspected if nothing comes, by the settings in force; nil if none can
-    /// be, or is already.
+    /// be, or is already. While the store fails none is, as we refuse what comes (D6).
     func stallInstant() -> Instant? {
-        guard !isFeedStalled, sources.isEmpty, let lastBatch,
+        guard !isFeedStalled, sources.isEmpty, storeFailing == nil, let lastBatch,
             lastBatch.online >= policy.feedMinActive
         else { return nil }
         let profiles: [(LastBatch.Kind, StoryPolicy.Profile)] = [

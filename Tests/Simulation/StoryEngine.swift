@@ -26,9 +26,12 @@ struct StoryEngine {
 
     /// An engine that has seen nothing.
     init(policy: StoryPolicy) {
-        engine = Engine(policy: Policy(policy))
+        self.init(engine: Engine(policy: Policy(policy)))
         engine.reportsUpdates = true
     }
+
+    /// Any engine that has seen nothing.
+    init(engine: Engine) { self.engine = engine }
 
     /// Closes earlier instants, folds `line`, and returns what was decided.
     mutating func fold(_ line: StoryLine) -> [StoryDecision] { fold(line, Event(line)) }
@@ -92,7 +95,8 @@ struct StoryEngine {
         String(decoding: engine.roster.id(number), as: UTF8.self)
     }
 
-    private mutating func takeDecisions() -> [StoryDecision] {
+    /// What was decided since the last time.
+    mutating func takeDecisions() -> [StoryDecision] {
         let numbered = engine.takeDecisions()
         guard !numbered.isEmpty else { return [] }
         for decision in numbered {
@@ -174,6 +178,8 @@ extension StoryDecision {
             JSON.object([JSON.member("region", String(decoding: name, as: UTF8.self))])
         case .source(let name):
             JSON.object([JSON.member("source", String(decoding: name, as: UTF8.self))])
+        case .cell(let name):
+            JSON.object([JSON.member("cell", String(decoding: name, as: UTF8.self))])
         case .suspected: JSON.object([JSON.member("suspected", "true")])
         }
     }

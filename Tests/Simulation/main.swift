@@ -10,5 +10,6 @@ if options.asksForHelp {
     exit(0)
 }
 if options.isCluster { exit(simulateCluster(options)) }
+if options.isInCells { exit(await compareCells(options)) }
 if let truths = options.truths { exit(await seekTruth(options, truths)) }
 exit(await simulate(options))

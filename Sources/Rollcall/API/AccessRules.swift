@@ -94,7 +94,10 @@ extension Router {
 
     /// The source of a write that names none: whose token it came with, else `default` (F10).
     func holder(_ request: HTTPRequest) -> [UInt8] {
-        guard let caller = caller(request) else { return EventSource.standard }
+        // Who shows nothing is nobody by any rules.
+        guard request.authorization != nil || request.cookie != nil || request.knownUser != nil,
+            let caller = caller(request)
+        else { return EventSource.standard }
         return Array(caller.token.name.utf8)
     }
 

@@ -377,7 +377,7 @@ struct AlertHistory {
         switch report.key.name {
         case .highOfflineRate: .number(Double(report.facts.limit) / 10_000)
         case .responderFlapping: .integer(report.facts.limit)
-        case .noOnlineResponders, .responderOffline, .rollcallDrill, .rollcallOverloaded,
+        case .cellDark, .noOnlineResponders, .responderOffline, .rollcallDrill, .rollcallOverloaded,
             .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown,
             .watchdog:
             nil

@@ -54,6 +54,8 @@ extension Router {
             try AskRequest(body, needsAsker: !isNamed)
         }
         guard let asked else { return }
+        // Of whoever asks nothing is known in another cell: only who is asked for decides where.
+        if let refusal = refusalElsewhere(asked.responder) { return answer(refusal, InputStats()) }
         if isOperator, !asked.by.isEmpty { action.author = asked.by }
         action.comment = asked.note
         let call = AskCall.ids(asked.responder, by: isOperator ? nil : asked.by)

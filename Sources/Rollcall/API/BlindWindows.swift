@@ -83,17 +83,16 @@ struct BlindWindows {
 
     /// Appends them as a member of an object, the oldest first.
     func append(to body: inout [UInt8]) {
-        JSONWriter.raw("\"blind\":[", to: &body)
+        JSONWriter.raw("\"blind\":", to: &body)
         let order = windows.sorted {
             ($0.since, $0.reason.rawValue) < ($1.since, $1.reason.rawValue)
         }
-        for (place, window) in order.enumerated() {
-            JSONWriter.raw(place == 0 ? "{\"reason\":" : ",{\"reason\":", to: &body)
+        JSONWriter.list(order, to: &body) { window, body in
+            JSONWriter.raw("{\"reason\":", to: &body)
             JSONWriter.word(window.reason.word, to: &body)
             ResponderJSON.time("since", window.since, to: &body)
             ResponderJSON.time("until", window.until ?? .distantPast, to: &body)
             JSONWriter.raw("}", to: &body)
         }
-        JSONWriter.raw("]", to: &body)
     }
 }

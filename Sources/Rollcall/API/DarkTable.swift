@@ -231,12 +231,9 @@ struct DarkTable {
 
     private func body(_ ids: [Int64: [UInt8]]) -> [UInt8] {
         var body: [UInt8] = []
-        JSONWriter.raw("{\"by\":[", to: &body)
-        for (place, word) in query.by.enumerated() {
-            if place > 0 { body.append(UInt8(ascii: ",")) }
-            JSONWriter.word(word.word, to: &body)
-        }
-        JSONWriter.raw("],\"since\":", to: &body)
+        JSONWriter.raw("{\"by\":", to: &body)
+        JSONWriter.list(query.by, to: &body) { JSONWriter.word($0.word, to: &$1) }
+        JSONWriter.raw(",\"since\":", to: &body)
         Self.append(day: days.lowerBound, to: &body)
         JSONWriter.raw(",\"until\":", to: &body)
         Self.append(day: days.upperBound, to: &body)

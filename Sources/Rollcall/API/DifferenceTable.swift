@@ -122,12 +122,9 @@ struct DifferenceTable: PeopleScan {
         JSONWriter.integer(Int64(all.chosen), to: &body)
         JSONWriter.raw(",\"rest\":", to: &body)
         JSONWriter.integer(Int64(all.rest), to: &body)
-        JSONWriter.raw(",\"differences\":[", to: &body)
-        for (place, row) in found.enumerated() {
-            if place > 0 { body.append(UInt8(ascii: ",")) }
-            Self.append(row, to: &body)
-        }
-        JSONWriter.raw(isTruncated ? "],\"truncated\":true" : "],\"truncated\":false", to: &body)
+        JSONWriter.raw(",\"differences\":", to: &body)
+        JSONWriter.list(found, to: &body) { Self.append($0, to: &$1) }
+        JSONWriter.raw(isTruncated ? ",\"truncated\":true" : ",\"truncated\":false", to: &body)
         ResponderJSON.time("as_of", engine.clock.wallNow, to: &body)
         JSONWriter.raw("}\n", to: &body)
         return .json(body)

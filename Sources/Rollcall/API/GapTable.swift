@@ -238,22 +238,15 @@ struct GapTable {
 
     private mutating func body() -> [UInt8] {
         var body: [UInt8] = []
-        JSONWriter.raw("{\"by\":[", to: &body)
-        for (place, word) in query.by.enumerated() {
-            if place > 0 { body.append(UInt8(ascii: ",")) }
-            JSONWriter.word(word.word, to: &body)
-        }
-        JSONWriter.raw("]", to: &body)
+        JSONWriter.raw("{\"by\":", to: &body)
+        JSONWriter.list(query.by, to: &body) { JSONWriter.word($0.word, to: &$1) }
         ResponderJSON.time("since", query.since ?? .distantPast, to: &body)
         ResponderJSON.time("until", query.until ?? .distantPast, to: &body)
-        JSONWriter.raw(",\"rows\":[", to: &body)
+        JSONWriter.raw(",\"rows\":", to: &body)
         let all = rows.map(\.gaps).reduce(0, +)
         let order = rows.indices.sorted { (rows[$0].gaps, $1) > (rows[$1].gaps, $0) }
-        for (place, index) in order.enumerated() {
-            if place > 0 { body.append(UInt8(ascii: ",")) }
-            append(&rows[index], of: all, to: &body)
-        }
-        JSONWriter.raw("],\"gaps\":", to: &body)
+        JSONWriter.list(order, to: &body) { append(&rows[$0], of: all, to: &$1) }
+        JSONWriter.raw(",\"gaps\":", to: &body)
         JSONWriter.integer(Int64(all), to: &body)
         JSONWriter.raw(",\"blind\":", to: &body)
         JSONWriter.integer(Int64(rows.map(\.blind).reduce(0, +)), to: &body)

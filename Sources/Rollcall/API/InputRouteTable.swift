@@ -39,7 +39,7 @@ extension Route {
             `you` (`PersonalStanding`, or null).
             """,
             body: method == .get ? nil : "Input", answers: [200: "InputAnswer"],
-            problems: [404, 429],
+            problems: [404, 421, 429],
             queryIsOf: .input
         ) { $0.takeInput($1) }
     }

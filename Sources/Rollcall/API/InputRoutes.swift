@@ -144,6 +144,11 @@ extension Router {
             book.count(name, reading, Receipt(), at: arrival)
             return call.answer(standingAnswer?(nil) ?? answer, input)
         }
+        if let refusal = refusalElsewhere(reading.scan) {
+            admission.release(place)
+            if refusal.status != 503 { book.count(name, reading, Receipt(), at: arrival) }
+            return call.answer(refusal, InputStats())
+        }
         if let received = reading.scan.receivedAt {
             edge.clocks.note(source, sentAt: nil, receivedAt: received, arrival: arrival)
         }

@@ -8,7 +8,7 @@ extension Router {
     /// The fields of the leader's answer that go to the client, beside the type of its body.
     private static let fieldsKept = [
         positionField, leaderField, IdempotencyKey.replayedField, "Retry-After", "Location",
-        "Allow", "Accept", "Accept-Encoding", "WWW-Authenticate",
+        "Allow", cellMapField, "Accept", "Accept-Encoding", "WWW-Authenticate",
     ]
 
     /// Of the fields of a request to an input, which may name a phone in any of them (M3): those that
@@ -125,7 +125,7 @@ extension Route {
     /// True of what does nothing more when it comes twice, with or without a name of its own.
     var isRepeatable: Bool {
         switch resource {
-        case .batches, .responders, .responder, .heartbeat, .input, .inputBelow: true
+        case .batches, .responders, .responder, .heartbeat, .input, .inputBelow, .cells: true
         default: false
         }
     }

@@ -33,7 +33,7 @@ extension Route {
         ) { $0.listDifferences($1, $2) },
         Route(
             .get, .responder, "getResponder", .responders, .read, .answers, "One person",
-            answers: [200: "Responder"], problems: [404]
+            answers: [200: "Responder"], problems: [404, 421]
         ) { $0.showResponder($1.target.id, $1.answer) },
         Route(
             .delete, .responder, "eraseResponder", .responders, .admin, .writes,
@@ -43,7 +43,7 @@ extension Route {
             \(Router.erasedWithin.count / 60_000) minutes. Whether anybody had the id is not told. \
             The id is refused until `POST /v1/responders` names it again.
             """,
-            shared: [.source], answers: [202: "ErasureAccepted"], problems: [404, 422]
+            shared: [.source], answers: [202: "ErasureAccepted"], problems: [404, 421, 422]
         ) { $0.erase($1.target.id, $1.request, $1.answer) },
         Route(
             .get, .erasure, "getErasure", .erasures, .read, .answers, "How far an erasure is",
@@ -53,7 +53,7 @@ extension Route {
             .get, .nudge, "getNudge", .responders, .read, .answers,
             "Would this person be nudged now?",
             "If not, why not, with every reason that holds, and when at the earliest.",
-            query: NoQuery.parameters, answers: [200: "NudgeAnswer"], problems: [404]
+            query: NoQuery.parameters, answers: [200: "NudgeAnswer"], problems: [404, 421]
         ) { $0.showNudge($2.target.id, $2.answer) },
     ]
 }

@@ -22,13 +22,13 @@ extension Router {
         return response
     }
 
-    /// Calls `body` with the request once this member holds the entry that it asks for, at once as a
+    /// Calls `body` with the request, which reads, once this member holds the entry that it asks for, at once as a
     /// rule. Without members nothing is ahead of anybody.
     func holding(
         _ route: Route, _ request: HTTPRequest, _ answer: @escaping Answer,
         _ body: @escaping @Sendable (HTTPRequest) -> Void
     ) {
-        guard route.method == .get, route.isOfWatch,
+        guard route.isOfWatch,
             let value = request.query.first(where: { $0.name == Self.atLeast })?.value
         else { return body(request) }
         guard let position = Int64(value), position >= 0 else {

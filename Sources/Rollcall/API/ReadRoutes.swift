@@ -59,8 +59,8 @@ extension Router {
         _ request: HTTPRequest,
         _ answer: @escaping Answer
     ) {
-        let format = MetricsNegotiation.format(accept: request.accept)
-        scrapes.scrape(format, .choice(request.acceptEncoding)) { response in
+        let language = metrics.language(accept: request.accept)
+        scrapes.scrape(language, .choice(request.acceptEncoding)) { response in
             answer(response, InputStats())
         }
     }

@@ -238,15 +238,12 @@ struct RegionHistory {
     }
 
     private static func append(_ numbers: [Int?], to body: inout [UInt8]) {
-        body.append(UInt8(ascii: "["))
-        for (place, number) in numbers.enumerated() {
-            if place > 0 { body.append(UInt8(ascii: ",")) }
+        JSONWriter.list(numbers, to: &body) { number, body in
             if let number {
                 JSONWriter.integer(Int64(number), to: &body)
             } else {
                 JSONWriter.raw("null", to: &body)
             }
         }
-        body.append(UInt8(ascii: "]"))
     }
 }

@@ -93,13 +93,12 @@ struct RegionList {
     func append(to body: inout [UInt8]) {
         JSONWriter.raw("{\"as_of\":\"", to: &body)
         RFC3339.append(engine.clock.wallNow, to: &body)
-        JSONWriter.raw("\",\"regions\":[", to: &body)
+        JSONWriter.raw("\",\"regions\":", to: &body)
         let covered = Set(engine.policy.coverageRegions)
-        for (place, row) in rows.enumerated() {
-            if place > 0 { body.append(UInt8(ascii: ",")) }
-            append(row, mustBeStaffed: covered.contains(row.name), to: &body)
+        JSONWriter.list(rows, to: &body) {
+            append($0, mustBeStaffed: covered.contains($0.name), to: &$1)
         }
-        JSONWriter.raw("],\"next\":", to: &body)
+        JSONWriter.raw(",\"next\":", to: &body)
         if let next {
             JSONWriter.string(next, to: &body)
         } else {

@@ -39,9 +39,8 @@ extension Router {
     private static func append(
         _ differences: [SettingsChange.Difference], to body: inout [UInt8]
     ) {
-        body.append(UInt8(ascii: "["))
-        for (place, difference) in differences.enumerated() {
-            JSONWriter.raw(place == 0 ? "{\"setting\":" : ",{\"setting\":", to: &body)
+        JSONWriter.list(differences, to: &body) { difference, body in
+            JSONWriter.raw("{\"setting\":", to: &body)
             JSONWriter.string(difference.key.utf8, to: &body)
             JSONWriter.raw(",\"from\":", to: &body)
             JSONWriter.string(difference.from.utf8, to: &body)
@@ -49,6 +48,5 @@ extension Router {
             JSONWriter.string(difference.to.utf8, to: &body)
             JSONWriter.raw("}", to: &body)
         }
-        body.append(UInt8(ascii: "]"))
     }
 }

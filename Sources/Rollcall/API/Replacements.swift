@@ -72,13 +72,10 @@ extension Router {
             }
             history.ask({ answer($0, InputStats()) }) { _ in
                 var body: [UInt8] = []
-                JSONWriter.raw("{\"responders\":[", to: &body)
+                JSONWriter.raw("{\"responders\":", to: &body)
                 let found = Replacements.numbers(insteadOf: number, limit: limit, engine)
-                for (place, other) in found.enumerated() {
-                    if place > 0 { body.append(UInt8(ascii: ",")) }
-                    ResponderJSON.append(other, engine, to: &body)
-                }
-                JSONWriter.raw("],\"next\":null}\n", to: &body)
+                JSONWriter.list(found, to: &body) { ResponderJSON.append($0, engine, to: &$1) }
+                JSONWriter.raw(",\"next\":null}\n", to: &body)
                 return .json(body)
             }
         }

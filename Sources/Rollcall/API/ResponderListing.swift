@@ -70,12 +70,9 @@ struct ResponderListing: PeopleScan {
         }
         page.sort { order.precedes($0.key, $0.id, $1.key, $1.id) }
         var body: [UInt8] = []
-        JSONWriter.raw("{\"responders\":[", to: &body)
-        for (place, row) in page.enumerated() {
-            if place > 0 { body.append(UInt8(ascii: ",")) }
-            ResponderJSON.append(row.number, engine, to: &body)
-        }
-        JSONWriter.raw("],\"next\":", to: &body)
+        JSONWriter.raw("{\"responders\":", to: &body)
+        JSONWriter.list(page, to: &body) { ResponderJSON.append($0.number, engine, to: &$1) }
+        JSONWriter.raw(",\"next\":", to: &body)
         if let last {
             let cursor = ResponderCursor(order: order, key: last.key, id: last.id)
             JSONWriter.string(cursor.text, to: &body)

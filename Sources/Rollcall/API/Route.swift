@@ -182,8 +182,12 @@ final class Route: Sendable {
             ($0.path, (target: Target($0.path), routes: of($0)))
         })
 
+    /// The path of nearly all writes, which is compared and not hashed.
+    private static let usual = (path: Resource.batches.path, named: byPath[Resource.batches.path])
+
     /// Returns what `path` names, and its routes in the order of `Method`; none of what there is not.
     static func named(_ path: String) -> (target: Target?, routes: [Route]) {
+        if path == usual.path, let known = usual.named { return known }
         if let known = byPath[path] { return known }
         let target = Target(path)
         return (target, of(target?.resource))

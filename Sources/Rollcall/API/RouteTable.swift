@@ -7,7 +7,8 @@ import RollcallSupport
 /// metrics and the OpenAPI document come from it.
 extension Route {
     static let all: [Route] =
-        writes + inputs + people + history + alerting + standing + cluster + sessions + operation
+        writes + inputs + people + history + alerting + standing + cluster + cells + sessions
+        + operation
         + pages
 
     // MARK: - Writes
@@ -22,7 +23,7 @@ extension Route {
             it is committed, and what should be put right on the phone.
             """,
             shared: [.source, .strict, .you, .sentAt], body: "Batches",
-            answers: [200: "BatchVerdict", 422: "Refused"], problems: [429]
+            answers: [200: "BatchVerdict", 422: "Refused"], problems: [421, 429]
         ) { $0.postItems(.batch, $1.request, $1.answer) },
         Route(
             .post, .transitions, "postTransitions", .transitions, .ingest, .writes,
@@ -32,7 +33,7 @@ extension Route {
             adopted if worse than what is known and later than the last contact.
             """,
             shared: [.source, .strict, .sentAt, .idempotencyKey], body: "Transitions",
-            answers: [200: "Verdict", 422: "Refused"], problems: [429]
+            answers: [200: "Verdict", 422: "Refused"], problems: [421, 429]
         ) { $0.postItems(.transition, $1.request, $1.answer) },
         Route(
             .post, .responders, "postResponders", .responders, .ingest, .writes,
@@ -42,7 +43,7 @@ extension Route {
             within 60 s after it. Naming an erased person takes them up again.
             """,
             shared: [.source, .strict, .sentAt], body: "Facts",
-            answers: [200: "Verdict", 422: "Refused"], problems: [429]
+            answers: [200: "Verdict", 422: "Refused"], problems: [421, 429]
         ) { $0.postItems(.responder, $1.request, $1.answer) },
         Route(
             .put, .responders, "putResponders", .responders, .ingest, .writes, "The whole roster",
@@ -53,7 +54,7 @@ extension Route {
             nobody is retired because an item could not be read.
             """,
             shared: [.source, .strict, .sentAt], query: Router.rosterParameters, body: "Facts",
-            answers: [200: "Verdict", 409: "RosterConflict", 422: "Refused"], problems: [429],
+            answers: [200: "Verdict", 409: "RosterConflict", 422: "Refused"], problems: [421, 429],
             // To take everybody off the list but a few is more than to write.
             scopeOfRequest: { request, _ in
                 request.query.contains { $0.name == "shrink" && $0.value == "allow" } ? .admin : nil
@@ -91,7 +92,7 @@ extension Route {
             somebody was asked, not why not: once an hour and six times a day at most, whoever asks.
             """,
             shared: [.source, .strict, .idempotencyKey], body: "AskRequest",
-            answers: [200: "Asked"], problems: [404, 409, 422, 429],
+            answers: [200: "Asked"], problems: [404, 409, 421, 422, 429],
             scopeOfRequest: { _, token in Router.scopeToAsk(token) }
         ) { $0.postNudge($1.request, $1.answer) },
         Route(
@@ -124,7 +125,7 @@ extension Route {
             \(EventReaders.takesWithin.count / 1000) s is cut. Of somebody erased only that is told, \
             with their id for \(ErasedIDs.keptFor.count / 60_000) minutes.
             """,
-            query: EventQuery.parameters, answers: [200: "Events"], problems: [410]
+            query: EventQuery.parameters, answers: [200: "Events"], problems: [410, 421]
         ) { $0.showEvents($1, $2.request, $2.answer) },
         Route(
             .get, .timeline, "getTimeline", .responders, .read, .answers,
@@ -134,7 +135,7 @@ extension Route {
             first. Never a coordinate: none is stored. Go on with `after` = `next`; a page may be \
             shorter than `limit` and have a `next`.
             """,
-            query: TimelineQuery.parameters, answers: [200: "Timeline"], problems: [404]
+            query: TimelineQuery.parameters, answers: [200: "Timeline"], problems: [404, 421]
         ) { $0.showTimeline($2.target.id, $1, $2.answer) },
         Route(
             .get, .gaps, "listGaps", .gaps, .read, .answers,
@@ -146,7 +147,7 @@ extension Route {
             table, most gaps first; one of which 5 % and a second or more was blind is held \
             against nobody and counted under `blind` alone. `after` and `limit` go without `by`.
             """,
-            query: GapQuery.parameters, answers: [200: "Gaps"], problems: [404]
+            query: GapQuery.parameters, answers: [200: "Gaps"], problems: [404, 421]
         ) { $0.showGaps($1, $2.answer) },
         Route(
             .get, .dark, "sumDark", .dark, .read, .answers,
@@ -155,7 +156,7 @@ extension Route {
             Sums of daily rows. A day's row counts for the region and platform that were the \
             person's last of the day. `after` and `limit` go with `by=responder`.
             """,
-            query: DarkQuery.parameters, answers: [200: "DarkTable"], problems: [404]
+            query: DarkQuery.parameters, answers: [200: "DarkTable"], problems: [404, 421]
         ) { $0.showDark($1, $2.answer) },
         Route(
             .get, .nudges, "listNudges", .nudges, .read, .answers,
@@ -168,7 +169,7 @@ extension Route {
             are looked at for one. With `by` a table of the nudges that were sent: how many, and what \
             followed them; a nudge counts for the phone that its person has now.
             """,
-            query: NudgeQuery.parameters, answers: [200: "Nudges"], problems: [404]
+            query: NudgeQuery.parameters, answers: [200: "Nudges"], problems: [404, 421]
         ) { $0.showNudges($1, $2.answer) },
     ]
 
@@ -306,8 +307,9 @@ extension Route {
         Route(
             .get, .metrics, "getMetrics", .metrics, .read, .operation, "Metrics for Prometheus",
             """
-            Text 0.0.4, or OpenMetrics 1.0 with exemplars for who asks for it by `Accept`; by gzip for \
-            who asks for that by `Accept-Encoding`. On a listener of its own \
+            Text 0.0.4, or OpenMetrics 1.0 with exemplars for who asks for it by `Accept`, or with \
+            `metrics.native_histograms` protobuf (`io.prometheus.client.MetricFamily`, delimited); by \
+            gzip for who asks for that by `Accept-Encoding`. On a listener of its own \
             (`web.metrics_listen_address`) it needs no token.
             """,
             answers: [200: "Metrics"]

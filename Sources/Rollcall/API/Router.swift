@@ -15,6 +15,7 @@ package final class Router: Sendable {
     let reloader: Reloader
     let compressor: AnswerCompressor
     let packedAssets: PackedAssets
+    let metrics: MetricsNegotiation
     let scrapes: ScrapeCache
     let history: HistoryService
     let scans: PeopleScans
@@ -31,12 +32,14 @@ package final class Router: Sendable {
     /// lets in whom `accessPolicy` let in and lets wait what `admission` has room for.
     /// `historyLimits` bound what a question of history costs, `streamsMax` how many streams of events
     /// there are; `tail` has the last lines of the
-    /// log, `listener` tells what the listener in front of it counted.
+    /// log, `metrics` chooses the language of a scrape, `listener` tells what the listener in front of it
+    /// counted.
     package init(
         writer: StateWriter, edge: EdgeStats, limits: BodyLimits, accessPolicy: AccessPolicy,
         admission: Admission,
         reloader: Reloader, historyLimits: HistoryLimits = HistoryLimits(), streamsMax: Int = 1000,
         erasedIDs: ErasedIDs = ErasedIDs(), tail: LogTail = LogTail(),
+        metrics: MetricsNegotiation = MetricsNegotiation(),
         listener: @escaping @Sendable () -> HTTPStats = { HTTPStats() }
     ) {
         self.writer = writer
@@ -48,6 +51,7 @@ package final class Router: Sendable {
         let compressor = AnswerCompressor()
         self.compressor = compressor
         packedAssets = PackedAssets(compressor)
+        self.metrics = metrics
         scrapes = ScrapeCache(
             writer: writer, edge: edge, compressor: compressor, listener: listener)
         history = HistoryService(writer: writer, limits: historyLimits)
@@ -144,23 +148,31 @@ package final class Router: Sendable {
         let (target, routes) = Route.named(request.path)
         let route = routes.first { $0.method.rawValue == request.method }
         let label = route?.label ?? .other
-        let edge = edge
         let router = self
         let answer: Answer = { response, input in
             // Who was answered by the watchdog meanwhile got its 503, whatever we say now.
             let code = reply.isOpen ? response.status : 503
             let response = router.placing(router.namingLeader(response), of: route)
-            edge.answered(label, code: code, after: ContinuousClock.now - began, input: input)
+            router.edge.answered(
+                label, code: code, after: ContinuousClock.now - began, input: input)
             reply.answer(response)
         }
         guard let target, let route else { return answer(Self.notFound, InputStats()) }
         if let patience = route.patience { reply.wait(for: patience) }
         if passOn(route, request, answer) { return }
-        if let refusal = refusalUntilCaughtUp(route) { return answer(refusal, InputStats()) }
-        holding(route, request, answer) { request in
+        if let refusal = refusalUntilCaughtUp(route) ?? refusalElsewhere(route, target, request) {
+            return answer(refusal, InputStats())
+        }
+        let isAwaited = { @Sendable in reply.isOpen }
+        let handle = { @Sendable (request: HTTPRequest) in
             route.handle(
                 router,
-                Route.Call(target: target, request: request, answer: answer) { reply.isOpen })
+                Route.Call(target: target, request: request, answer: answer, isAwaited: isAwaited))
+        }
+        if route.method == .get {
+            holding(route, request, answer, handle)
+        } else {
+            handle(request)
         }
     }
 
@@ -172,6 +184,11 @@ package final class Router: Sendable {
     var readiness: HTTPResponse {
         if accessPolicy.isClosing {
             return .problem(503, "Not Ready", detail: "stopping", headers: [("Retry-After", "1")])
+        }
+        if cells.lacksMap {
+            return .problem(
+                503, "Not Ready", detail: "the fleet cell has not handed this cell the map yet",
+                headers: [("Retry-After", "1")])
         }
         if let board = writer.board { return readiness(of: board) }
         guard writer.isTakingWrites else {

@@ -5,9 +5,9 @@ import Synchronization
 /// Answers scrapes in time, whatever the state writer is at.
 ///
 /// The state writer writes its part of the page after the turn that a scrape arrived in, one for all
-/// that wait; the compressor's thread writes the rest, and answers. If that takes longer than 200 ms,
-/// the scraper gets the last copy, which is renewed every second while anybody scrapes and tells its
-/// age. Source: J8, V16, §13 D1.
+/// that wait; the compressor's thread writes the rest, makes messages of the page in OpenMetrics for who
+/// wants those, and answers. If that takes longer than 200 ms, the scraper gets the last copy, which is
+/// renewed every second while anybody scrapes and tells its age. Source: J8, V16, V22, §13 D1.
 final class ScrapeCache: Sendable {
     /// The time that the state writer may take.
     private static let patience = Duration.milliseconds(200)
@@ -20,14 +20,16 @@ final class ScrapeCache: Sendable {
 
     /// A scrape that waits for its answer.
     private struct Waiting: Sendable {
-        var format: Exposition.Format
+        var language: MetricsNegotiation.Language
         var coding: AnswerCoding
         var until: ContinuousClock.Instant
         var answer: @Sendable (HTTPResponse) -> Void
+
+        var format: Exposition.Format { language.format }
     }
 
     private struct Copy: Sendable {
-        var page: [UInt8]
+        var page: MetricsText
         var writtenAt: ContinuousClock.Instant
     }
 
@@ -59,8 +61,10 @@ final class ScrapeCache: Sendable {
         /// nobody scrapes.
         var nextWork: ContinuousClock.Instant {
             let now = ContinuousClock.now
-            guard let lastScrape, now - lastScrape < renewFor else { return now + idleFor }
             let late = waiting.values.filter { copies[$0.format] != nil }.map(\.until)
+            guard let lastScrape, now - lastScrape < renewFor else {
+                return late.min() ?? now + idleFor
+            }
             let old = copies.map { format, copy in
                 max(copy.writtenAt, asked[format] ?? copy.writtenAt) + renewEvery
             }
@@ -96,17 +100,27 @@ final class ScrapeCache: Sendable {
         wakes.put(())
     }
 
+    /// Answers once with the page that a scraper would get in OpenMetrics. The copy is not renewed for whoever
+    /// asks so, and may be as old as their last question: the state writer has `patience` to write another.
+    func page(within patience: Duration, _ answer: @escaping @Sendable ([UInt8]) -> Void) {
+        scrape(.written(.openMetrics), .plain, isRenewing: false, within: patience) {
+            answer($0.body)
+        }
+    }
+
     /// Answers a scrape once, from the state writer or from the copy.
     func scrape(
-        _ format: Exposition.Format, _ coding: AnswerCoding,
+        _ language: MetricsNegotiation.Language, _ coding: AnswerCoding, isRenewing: Bool = true,
+        within patience: Duration = ScrapeCache.patience,
         _ answer: @escaping @Sendable (HTTPResponse) -> Void
     ) {
         let now = ContinuousClock.now
+        let format = language.format
         let isNew = state.withLock { state in
-            state.lastScrape = now
+            if isRenewing { state.lastScrape = now }
             state.lastID += 1
             state.waiting[state.lastID] = Waiting(
-                format: format, coding: coding, until: now + Self.patience, answer: answer)
+                language: language, coding: coding, until: now + patience, answer: answer)
             return state.ask(format, now)
         }
         wakes.put(())
@@ -117,7 +131,9 @@ final class ScrapeCache: Sendable {
     private func ask(_ format: Exposition.Format) {
         writer.ask { [self] view in
             let writtenAt = ContinuousClock.now
-            let (lastID, room) = state.withLock { ($0.lastID, $0.copies[format]?.page.count) }
+            let (lastID, room) = state.withLock {
+                ($0.lastID, $0.copies[format]?.page.bytes.count)
+            }
             let part = StateMetrics(
                 engine: view.engine, store: view.store, format: format, room: room)
             compressor.take { [self] gzip in
@@ -131,7 +147,7 @@ final class ScrapeCache: Sendable {
     /// Answers those who asked before a page was begun; those who came since wait for the next one. So no
     /// more pages are written than are answered, however many scrape.
     private func answer(
-        _ page: [UInt8], _ format: Exposition.Format, to lastID: UInt64,
+        _ page: MetricsText, _ format: Exposition.Format, to lastID: UInt64,
         _ writtenAt: ContinuousClock.Instant, _ gzip: GzipWriter?
     ) {
         let (answered, isMore): ([Waiting], Bool) = state.withLock { state in
@@ -146,18 +162,34 @@ final class ScrapeCache: Sendable {
         Self.answer(answered, page, format, gzip)
     }
 
-    /// Answers all with a page, compressed once for those who want it so.
+    /// Answers all with a page, made once in each language that somebody waits for, and compressed once. Who
+    /// takes it as it is written does not wait for messages.
     private static func answer(
-        _ all: [Waiting], _ page: [UInt8], _ format: Exposition.Format, _ gzip: GzipWriter?
+        _ all: [Waiting], _ page: MetricsText, _ format: Exposition.Format, _ gzip: GzipWriter?
     ) {
-        let plain = HTTPResponse(
+        let groups = Dictionary(grouping: all, by: \.language)
+            .sorted { $0.key != .protobuf && $1.key == .protobuf }
+        for (language, waiting) in groups {
+            let plain = response(page, format, language)
+            let isPacked = waiting.contains { $0.coding == .gzip }
+            let packed = isPacked ? plain.compressed(by: gzip) : plain
+            for one in waiting { one.answer(one.coding == .gzip ? packed : plain) }
+        }
+    }
+
+    private static func response(
+        _ page: MetricsText, _ format: Exposition.Format, _ language: MetricsNegotiation.Language
+    ) -> HTTPResponse {
+        var type = "\(format.contentType)"
+        var body = page.bytes
+        // Who asks for messages reads text as well.
+        if language == .protobuf, let messages = page.messages {
+            type = MetricMessages.contentType
+            body = messages
+        }
+        return HTTPResponse(
             status: 200,
-            headers: [
-                ("Content-Type", "\(format.contentType)"), ("Vary", MetricsNegotiation.vary),
-            ], body: page)
-        let isPacked = all.contains { $0.coding == .gzip }
-        let packed = isPacked ? plain.compressed(by: gzip) : plain
-        for waiting in all { waiting.answer(waiting.coding == .gzip ? packed : plain) }
+            headers: [("Content-Type", type), ("Vary", MetricsNegotiation.vary)], body: body)
     }
 
     // MARK: - The thread
@@ -183,7 +215,9 @@ final class ScrapeCache: Sendable {
             guard let copy, !late.isEmpty else { continue }
             let age = Milliseconds(Int64((now - copy.writtenAt) / .milliseconds(1)))
             compressor.take { gzip in
-                Self.answer(late, MetricsExposition.aged(copy.page, by: age), format, gzip)
+                var page = copy.page
+                page.bytes = MetricsExposition.aged(page.bytes, by: age)
+                Self.answer(late, page, format, gzip)
             }
         }
     }

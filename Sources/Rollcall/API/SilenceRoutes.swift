@@ -115,6 +115,7 @@ extension Router {
         case .all: "\(key.name.word)"
         case .region: "\(key.name.word){region=\"\(name)\"}"
         case .source: "\(key.name.word){source=\"\(name)\"}"
+        case .cell: "\(key.name.word){cell=\"\(name)\"}"
         case .suspected: "\(key.name.word){suspected=\"true\"}"
         }
     }

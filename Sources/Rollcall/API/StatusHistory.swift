@@ -154,9 +154,9 @@ struct StatusHistory {
         ResponderJSON.time("since", query.since, to: &body)
         ResponderJSON.time("until", query.until, to: &body)
         StatusJSON.count("step_seconds", Int(query.step.count / 1000), to: &body)
-        JSONWriter.raw(",\"samples\":[", to: &body)
-        for (place, sample) in samples.reversed().enumerated() {
-            JSONWriter.raw(place == 0 ? "{\"at\":\"" : ",{\"at\":\"", to: &body)
+        JSONWriter.raw(",\"samples\":", to: &body)
+        JSONWriter.list(samples.reversed(), to: &body) { sample, body in
+            JSONWriter.raw("{\"at\":\"", to: &body)
             RFC3339.append(sample.at, to: &body)
             JSONWriter.raw("\"", to: &body)
             for status in Status.allCases {
@@ -165,7 +165,7 @@ struct StatusHistory {
             StatusJSON.count("not_expected", sample.notExpected, to: &body)
             JSONWriter.raw("}", to: &body)
         }
-        JSONWriter.raw("],", to: &body)
+        JSONWriter.raw(",", to: &body)
         blind.append(to: &body)
         JSONWriter.raw(
             isTruncated || blind.isTruncated ? ",\"truncated\":true}\n" : ",\"truncated\":false}\n",

@@ -230,12 +230,9 @@ struct Timeline {
         var body: [UInt8] = []
         JSONWriter.raw("{\"responder_id\":", to: &body)
         JSONWriter.string(id, to: &body)
-        JSONWriter.raw(",\"events\":[", to: &body)
-        for (place, event) in events.enumerated() {
-            if place > 0 { body.append(UInt8(ascii: ",")) }
-            body.append(contentsOf: event)
-        }
-        JSONWriter.raw("],\"next\":", to: &body)
+        JSONWriter.raw(",\"events\":", to: &body)
+        JSONWriter.list(events, to: &body) { $1.append(contentsOf: $0) }
+        JSONWriter.raw(",\"next\":", to: &body)
         if isEnd {
             JSONWriter.raw("null", to: &body)
         } else {

@@ -3,8 +3,6 @@ import RollcallSupport
 
 /// The routes that bring something. Source: I7.
 extension Router {
-    /// Rejected items and problems listed in an answer at most; the numbers are always whole.
-    private static var notesMax: Int { ItemScanner.notesMax }
     /// Seconds between heartbeats that may be promised (F6).
     static var everySeconds: ClosedRange<Int> { 1...3600 }
 
@@ -43,6 +41,10 @@ extension Router {
             admission.release(place)
             return answer(Self.refusal(error, you), InputStats())
         }
+        if let refusal = refusalElsewhere(scan) {
+            admission.release(place)
+            return answer(refusal, InputStats())
+        }
         if isWhole, scan.rejectedCount > 0 {
             admission.release(place)
             var input = InputStats()
@@ -72,10 +74,10 @@ extension Router {
         }
         input.add(scan)
         writer.write(event(scan, source), once: key, asksStandings: you != nil) {
-            [admission, input, scan] outcome in
+            [self, input, scan] outcome in
             admission.release(place)
             switch outcome {
-            case .committed(let receipt): self.committed(receipt, scan, you, input, answer)
+            case .committed(let receipt): committed(receipt, scan, you, input, answer)
             case .unavailable(let reason):
                 answer(Self.unavailable(reason), InputStats())
             }
@@ -88,11 +90,14 @@ extension Router {
         _ answer: @escaping Answer
     ) {
         guard let answer = replaying(receipt, answer) else { return }
-        var receipt = receipt
-        // Of a repeat all that could be read is there already.
-        if receipt.repeated != nil { receipt.duplicates = scan.items.count }
         var input = input
         input.add(receipt)
+        guard receipt.repeated != nil else {
+            return answer(Self.verdict(scan, receipt, you), input)
+        }
+        // Of a repeat all that could be read is there already.
+        var receipt = receipt
+        receipt.duplicates = scan.items.count
         answer(Self.verdict(scan, receipt, you), input)
     }
 
@@ -210,105 +215,6 @@ extension Router {
     }
 
     // MARK: - Answers
-
-    /// Returns the verdicts of a body, item by item; a `refusal` says why nothing of it was taken. Where
-    /// there is a form of `you`, it says how those stand who sent the items (R4).
-    private static func verdict(
-        _ scan: ScanResult, _ receipt: Receipt, _ you: StandingJSON.Form? = nil,
-        refusal: String? = nil
-    ) -> HTTPResponse {
-        if let fault = receipt.rosterFault { return Self.refusal(fault) }
-        var rejected = scan.rejected
-        // Both are in the body's order, so that the first of all are among the first of each.
-        for item in receipt.rejected.prefix(notesMax) {
-            rejected.append(
-                ItemNote(
-                    index: Int(scan.places[item.item]), pointer: "/responder_id",
-                    fault: item.fault, detail: detail(item.fault)))
-        }
-        rejected.sort { $0.index < $1.index }
-        let rejectedCount = scan.rejectedCount + receipt.rejected.count
-        let isRefused =
-            refusal != nil || (rejectedCount > 0 && rejectedCount == scan.itemCount)
-        var body: [UInt8] = []
-        body.reserveCapacity(128)
-        if isRefused {
-            JSONWriter.raw(
-                "{\"type\":\"about:blank\",\"title\":\"Unprocessable Content\",\"status\":422,",
-                to: &body)
-            JSONWriter.raw("\"detail\":", to: &body)
-            JSONWriter.string((refusal ?? "every item was rejected").utf8, to: &body)
-            JSONWriter.raw(",\"accepted\":", to: &body)
-        } else {
-            JSONWriter.raw("{\"accepted\":", to: &body)
-        }
-        JSONWriter.integer(Int64(receipt.accepted), to: &body)
-        JSONWriter.raw(",\"duplicates\":", to: &body)
-        JSONWriter.integer(Int64(receipt.duplicates), to: &body)
-        JSONWriter.raw(",\"rejected\":", to: &body)
-        append(rejected, to: &body)
-        JSONWriter.raw(",\"problems\":", to: &body)
-        append(problems(scan, receipt), to: &body)
-        JSONWriter.raw(",\"updates\":{\"accepted\":", to: &body)
-        JSONWriter.integer(Int64(receipt.updates[0]), to: &body)
-        JSONWriter.raw(",\"duplicate\":", to: &body)
-        JSONWriter.integer(Int64(receipt.updates[1]), to: &body)
-        JSONWriter.raw(",\"late\":", to: &body)
-        JSONWriter.integer(Int64(receipt.updates[2]), to: &body)
-        JSONWriter.raw("}", to: &body)
-        if let retired = receipt.retired {
-            JSONWriter.raw(",\"retired\":", to: &body)
-            JSONWriter.integer(Int64(retired), to: &body)
-        }
-        if let you { StandingJSON.append(receipt, scan, you, to: &body) }
-        JSONWriter.raw("}\n", to: &body)
-        guard isRefused else { return .json(body) }
-        return HTTPResponse(
-            status: 422, headers: [("Content-Type", "application/problem+json")], body: body)
-    }
-
-    /// Returns what was left out of items that were taken, in the body's order: by the scanner, for
-    /// want of room, and for its age (P2).
-    private static func problems(_ scan: ScanResult, _ receipt: Receipt) -> [ItemNote] {
-        guard !(receipt.namesRefused.isEmpty && receipt.aged.isEmpty) else { return scan.problems }
-        let refused = receipt.namesRefused.map { item, kind in
-            ItemNote(
-                index: Int(scan.places[item]), pointer: "/\(kind.field)", fault: .nameLimit,
-                detail: "no more are known at once: see limits.\(kind.setting)")
-        }
-        let aged = receipt.aged.map { item -> ItemNote in
-            let isBatch = scan.items.item(item)?.kind == .batch
-            return ItemNote(
-                index: Int(scan.places[item]), pointer: isBatch ? "/updates" : "/at",
-                fault: .outOfRange,
-                detail: isBatch
-                    ? "captured_at more than 30 days before received_at: no location"
-                    : "more than 30 days ago: counts as 30 days ago")
-        }
-        return (scan.problems + refused + aged).sorted { $0.index < $1.index }
-    }
-
-    private static func append(_ notes: [ItemNote], to body: inout [UInt8]) {
-        body.append(UInt8(ascii: "["))
-        for (place, note) in notes.prefix(notesMax).enumerated() {
-            JSONWriter.raw(place == 0 ? "{\"index\":" : ",{\"index\":", to: &body)
-            JSONWriter.integer(Int64(note.index), to: &body)
-            JSONWriter.raw(",\"pointer\":", to: &body)
-            JSONWriter.string(note.pointer.utf8, to: &body)
-            JSONWriter.raw(",\"detail\":", to: &body)
-            JSONWriter.string(note.detail.utf8, to: &body)
-            JSONWriter.raw("}", to: &body)
-        }
-        body.append(UInt8(ascii: "]"))
-    }
-
-    private static func detail(_ fault: ItemFault) -> String {
-        switch fault {
-        case .erased: "this person was erased; POST /v1/responders names them again"
-        case .responderLimit: "no more responders are held: see limits.responders"
-        default: "cannot be read"
-        }
-    }
 
     private static func refusal(
         _ error: ScanError, _ you: StandingJSON.Form?

@@ -200,6 +200,7 @@ package enum AlertJSON {
         case .all: return [name]
         case .region(let region): return [name, Label(Array("region".utf8), region)]
         case .source(let source): return [name, Label(Array("source".utf8), source)]
+        case .cell(let cell): return [name, Label(Array("cell".utf8), cell)]
         case .suspected: return [name, Label(Array("suspected".utf8), Array("true".utf8))]
         }
     }

@@ -88,12 +88,8 @@ enum ResponderJSON {
 
     /// Appends `,"circles":[…]`.
     static func appendCircles(_ packed: [UInt8], to body: inout [UInt8]) {
-        JSONWriter.raw(",\"circles\":[", to: &body)
-        for (place, name) in CircleNames.names(packed).enumerated() {
-            if place > 0 { body.append(UInt8(ascii: ",")) }
-            JSONWriter.string(name, to: &body)
-        }
-        body.append(UInt8(ascii: "]"))
+        JSONWriter.raw(",\"circles\":", to: &body)
+        JSONWriter.list(CircleNames.names(packed), to: &body) { JSONWriter.string($0, to: &$1) }
     }
 
     /// Appends what the phone last said of itself; what it did not say is left out.

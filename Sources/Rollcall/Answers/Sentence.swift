@@ -238,9 +238,8 @@ struct Sentence {
             since = alarm.startsAt
             headline = AlertText(alarm.subject.member) { _ in nil }.claim + "."
         } else {
-            guard let (name, alert) = worst([.rollcallUnsteady, .telemetryFeedDown]) else {
-                return false
-            }
+            let known = worst([.cellDark, .rollcallUnsteady, .telemetryFeedDown])
+            guard let (name, alert) = known else { return false }
             level = alert.severity == .critical ? .bad : .late
             since = alert.startsAt
             key = incidentKey(alert)

@@ -158,9 +158,9 @@ enum StatusJSON {
     }
 
     private static func appendSources(_ engine: Engine, to body: inout [UInt8]) {
-        JSONWriter.raw(",\"sources\":[", to: &body)
-        for (place, source) in engine.sight.feed.sources.enumerated() {
-            JSONWriter.raw(place == 0 ? "{\"source\":" : ",{\"source\":", to: &body)
+        JSONWriter.raw(",\"sources\":", to: &body)
+        JSONWriter.list(engine.sight.feed.sources, to: &body) { source, body in
+            JSONWriter.raw("{\"source\":", to: &body)
             JSONWriter.string(source.name, to: &body)
             JSONWriter.raw(source.downSince == nil ? ",\"up\":true" : ",\"up\":false", to: &body)
             JSONWriter.raw(",\"every_seconds\":", to: &body)
@@ -168,6 +168,5 @@ enum StatusJSON {
             ResponderJSON.time("last_beat_at", engine.clock.wall(source.lastBeat), to: &body)
             JSONWriter.raw("}", to: &body)
         }
-        JSONWriter.raw("]", to: &body)
     }
 }

@@ -350,7 +350,9 @@ extension MemberSeat.Parts {
                 EtcdStore(try EtcdSettings(cluster)), prefix: Array(cluster.prefix.utf8))
             // A watch has a table of its own.
             : RingLog(PostgresStore(try PostgresSettings(cluster)), prefix: [])
-        let token = try cluster.tokenFile.isEmpty ? nil : SecretFile.read(cluster.tokenFile).secret
+        let token =
+            try cluster.tokenFile.isEmpty
+            ? nil : SecretFile.read(cluster.tokenFile, of: "cluster.token_file")
         self.init(
             log: log, settings: settings,
             peers: PeerCaller(token: token, storePath: configuration.storagePath))

@@ -78,6 +78,12 @@ final class MQTTIntake: Sendable {
             let hasProblem = !reading.scan.rejected.isEmpty || !reading.scan.problems.isEmpty
             return done(hasProblem ? .refused : .skipped)
         }
+        if let refusal = parts.edge.cells.refusal(of: reading.scan.items) {
+            parts.admission.release(place)
+            guard refusal != .noMap else { return done(.returned) }
+            count(reading, Receipt(), arrival.at)
+            return done(.refused)
+        }
         parts.writer.write(.items(reading.scan.items, source: source)) { [self] outcome in
             parts.admission.release(place)
             guard case .committed(let receipt) = outcome else { return done(.returned) }

@@ -8,11 +8,16 @@ extension Exposition {
             "rollcall_alert_receivers", .gauge,
             "Receivers other than logs that Rollcall tells of alerts of a name and severity.")
         for audience in AlertAudience.all(policy) {
-            sample(
-                [
-                    "alertname": .word(audience.name.word),
-                    "severity": .word(audience.severity.word),
-                ], Quantity(audience.receivers.count))
+            let counts: [(StaticString, Int)] = [
+                ("all", audience.whole.count), ("some", audience.partial.count),
+            ]
+            for (extent, count) in counts {
+                sample(
+                    [
+                        "alertname": .word(audience.name.word),
+                        "severity": .word(audience.severity.word), "extent": .word(extent),
+                    ], Quantity(count))
+            }
         }
     }
 }

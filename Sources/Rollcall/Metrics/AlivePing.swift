@@ -48,8 +48,7 @@ package final class AlivePing: @unchecked Sendable {
 
     private var settings = AlivePingSettings()
     private var nextAt = Int64.max
-    /// The text that the log was told last.
-    private var logged: String?
+    private var trouble = TroubleLog()
     private var caller: HTTPCaller?
 
     /// A ping that evaluates by what is on `board`, to be started. `clock` is the machine's.
@@ -102,29 +101,22 @@ package final class AlivePing: @unchecked Sendable {
         nextAt = now + settings.every.count
         guard let health = board.health else { return withhold("it has not begun to watch") }
         if let fault = health.fault(at: now) { return withhold(fault.rawValue) }
-        if let trouble = ping(url) {
+        if let why = ping(url) {
             edge.pinged(.failed)
-            writeLog(trouble) {
-                log.warning("the alive ping failed", metadata: ["error": "\(trouble)"])
+            trouble.note(why) {
+                log.warning("the alive ping failed", metadata: ["error": "\(why)"])
             }
         } else {
             edge.pinged(.sent)
-            if logged != nil { log.info("the alive ping is sent again") }
-            logged = nil
+            trouble.end { log.info("the alive ping is sent again") }
         }
     }
 
     private func withhold(_ reason: String) {
         edge.pinged(.withheld)
-        writeLog(reason) {
+        trouble.note(reason) {
             log.warning("the alive ping is withheld", metadata: ["reason": "\(reason)"])
         }
-    }
-
-    /// Says each trouble once, until it is another one or over.
-    private func writeLog(_ trouble: String, _ line: () -> Void) {
-        if logged != trouble { line() }
-        logged = trouble
     }
 
     /// Sends a ping, and returns why it did not work; nil if it did.

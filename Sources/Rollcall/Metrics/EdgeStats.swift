@@ -119,10 +119,12 @@ package final class EdgeStats: Sendable {
         var chores = Histogram(bounds: durationBounds)
         var lateness = Histogram(bounds: latenessBounds)
         var latenessExemplars = Exemplars(of: Histogram(bounds: latenessBounds))
+        var nativeLateness = NativeHistogram(beside: Histogram(bounds: latenessBounds))
         var input = InputStats()
         var keyed = KeyedStats()
         var delivery = DeliveryStats()
         var pings = [Int](repeating: 0, count: AlivePing.Outcome.allCases.count)
+        var otlp = OTLPStats()
         var isReloadSuccessful = false
         var reloadSuccessAt: Timestamp?
     }
@@ -151,8 +153,11 @@ package final class EdgeStats: Sendable {
     /// Those to whom events are sent.
     package let subscriptions = SubscriptionBook()
 
-    /// Stats that are all 0.
-    package init() {}
+    /// The map of a fleet's cells, where there are any.
+    package let cells: CellBoard
+
+    /// Stats that are all 0, of a watch that has the part in a fleet that `cells` says.
+    package init(cells: CellBoard = CellBoard()) { self.cells = cells }
 
     // MARK: - Counting
 
@@ -204,6 +209,7 @@ package final class EdgeStats: Sendable {
         state.withLock { state in
             state.lateness.observe(lateness.count, times: times)
             state.latenessExemplars.note(exemplar, in: state.lateness)
+            state.nativeLateness.observe(lateness.count, times: times)
         }
     }
 
@@ -231,6 +237,14 @@ package final class EdgeStats: Sendable {
     package func pings(_ outcome: AlivePing.Outcome) -> Int {
         state.withLock { $0.pings[outcome.rawValue] }
     }
+
+    /// Counts a request that pushed metrics, of which so many points were rejected.
+    func exported(_ outcome: OTLPStats.Outcome, rejected: Int64, at now: Timestamp) {
+        state.withLock { $0.otlp.count(outcome, rejected: Int(rejected), at: now) }
+    }
+
+    /// The counts of metrics that were pushed.
+    var otlp: OTLPStats { state.withLock { $0.otlp } }
 
     /// Notes that the settings were read, at the start or since, or could not be taken.
     package func reloaded(isSuccessful: Bool, at time: Timestamp) {
@@ -267,6 +281,7 @@ package final class EdgeStats: Sendable {
         clocks.append(to: &page)
         inputs.append(to: &page)
         mqtt.append(to: &page)
+        cells.append(to: &page)
         Self.appendRequests(state, to: &page)
         state.keyed.append(to: &page)
         eventStreams.append(to: &page)
@@ -285,7 +300,8 @@ package final class EdgeStats: Sendable {
         page.family(
             "rollcall_detection_lateness_seconds", .histogram,
             "Time from a deadline to the commit of its change.")
-        page.histogram(state.lateness, exemplars: state.latenessExemplars)
+        page.histogram(
+            state.lateness, exemplars: state.latenessExemplars, native: state.nativeLateness)
         state.delivery.append(to: &page, of: receivers, pending: pending)
         page.family(
             "rollcall_pushes_pending", .gauge, "Pushes to phones that the sink has not taken yet.")
@@ -295,6 +311,7 @@ package final class EdgeStats: Sendable {
             page.sample(
                 ["outcome": .word(outcome.word)], Quantity(state.pings[outcome.rawValue]))
         }
+        state.otlp.append(to: &page)
         page.family(
             "rollcall_config_last_reload_successful", .gauge,
             "1 if the settings could be taken when they were read last.")

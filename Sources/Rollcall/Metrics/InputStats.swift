@@ -7,8 +7,9 @@ package struct InputStats: Equatable, Sendable {
     private var rejected: [Int] = []
     private var problems: [Int] = []
     private var privateFieldsDropped = 0
-    /// Times by `TimeForm`, in place: nearly every body has some.
-    private var timesRead = SIMD4<Int>.zero
+    /// Times by `TimeForm`, in place: nearly every body has some. No vector: what holds one stands at a
+    /// multiple of 32 bytes, for which the system's allocator takes its long course.
+    private var timesRead: InlineArray<3, Int> = [0, 0, 0]
 
     /// Stats that are all 0.
     package init() {}
@@ -16,7 +17,15 @@ package struct InputStats: Equatable, Sendable {
     /// True if everything was taken.
     package var isEmpty: Bool {
         rejected.isEmpty && problems.isEmpty && privateFieldsDropped == 0
-            && timesRead == .zero
+            && TimeForm.allCases.allSatisfy { timesRead[Int($0.rawValue)] == 0 }
+    }
+
+    package static func == (a: InputStats, b: InputStats) -> Bool {
+        a.rejected == b.rejected && a.problems == b.problems
+            && a.privateFieldsDropped == b.privateFieldsDropped
+            && TimeForm.allCases.allSatisfy {
+                a.timesRead[Int($0.rawValue)] == b.timesRead[Int($0.rawValue)]
+            }
     }
 
     /// Adds what the scanner did not take.
@@ -59,7 +68,9 @@ package struct InputStats: Equatable, Sendable {
             Self.add(count, fault, to: &problems)
         }
         privateFieldsDropped += other.privateFieldsDropped
-        timesRead &+= other.timesRead
+        for form in TimeForm.allCases {
+            timesRead[Int(form.rawValue)] += other.timesRead[Int(form.rawValue)]
+        }
     }
 
     private static func add(_ count: Int, _ fault: ItemFault, to counts: inout [Int]) {

@@ -94,7 +94,7 @@ package struct StoreStats: Equatable, Sendable {
 /// say. The edges tell theirs on any thread, so that the state writer is not held up for it.
 package struct StateMetrics: Sendable {
     private let format: Exposition.Format
-    private let bytes: [UInt8]
+    private let written: MetricsText
     private let receivers: [[UInt8]]
     private let messagesPending: [[UInt8]: Int]
     private let pushesPending: Int
@@ -115,7 +115,7 @@ package struct StateMetrics: Sendable {
             "rollcall_snapshot_age_seconds", .gauge,
             "How old this page is: 0 unless the keeper was too busy to write a new one.")
         page.sample(0)
-        bytes = page.bytes
+        written = MetricsText(bytes: page.bytes, natives: page.natives)
         self.format = format
         receivers = engine.policy.receivers.map(\.name)
         messagesPending = store.messagesPending
@@ -129,16 +129,32 @@ package struct StateMetrics: Sendable {
     /// simulations.
     package func page(
         edge: EdgeStats, listener: HTTPStats, member: MemberStats?, process: ProcessStats?
-    ) -> [UInt8] {
+    ) -> MetricsText {
         var rest = Exposition(format: format, capacity: 131_072)
         edge.append(
             to: &rest, receivers: receivers, pending: messagesPending, pushes: pushesPending)
         listener.append(to: &rest)
         member?.append(to: &rest)
         process?.append(to: &rest)
-        let whole = bytes + rest.finish()
+        var whole = written
+        whole.natives.merge(rest.natives) { $1 }
+        whole.bytes += rest.finish()
         // Who may not lead any more does not say that it watches (S6).
-        return member?.isPermitted ?? true ? whole : MetricsExposition.blind(whole)
+        if member?.isPermitted == false { whole.bytes = MetricsExposition.blind(whole.bytes) }
+        return whole
+    }
+}
+
+/// A page of metrics as text, with the histograms that messages tell otherwise.
+package struct MetricsText: Sendable {
+    /// The page.
+    package var bytes: [UInt8]
+    /// By the names of their families.
+    package var natives: [[UInt8]: NativeHistogram]
+
+    /// This page in protobuf, if it is one in OpenMetrics; nil if a line of it cannot be read.
+    package var messages: [UInt8]? {
+        MetricsPage.families(bytes).map { MetricMessages.page($0, natives: natives) }
     }
 }
 
@@ -151,7 +167,7 @@ package enum MetricsExposition {
         format: Exposition.Format
     ) -> [UInt8] {
         StateMetrics(engine: engine, store: store, format: format)
-            .page(edge: edge, listener: listener, member: member, process: process)
+            .page(edge: edge, listener: listener, member: member, process: process).bytes
     }
 
     /// The greatest age of a page that tells a present: whoever stood still for longer does not

@@ -41,6 +41,17 @@ package final class SourceClocks: Sendable {
         var requests = 0
         var skew = Int64.max
         var lag: Int64?
+
+        mutating func note(sentAt: Timestamp?, receivedAt: Timestamp?, arrival: Timestamp) {
+            if let sentAt {
+                requests += 1
+                skew = min(skew, (arrival - sentAt).count)
+            }
+            if let receivedAt {
+                let span = (arrival - receivedAt).count
+                lag = min(lag ?? span, span)
+            }
+        }
     }
 
     fileprivate struct Lag: Sendable {
@@ -69,18 +80,14 @@ package final class SourceClocks: Sendable {
     ) {
         guard sentAt != nil || receivedAt != nil else { return }
         state.withLock { state in
-            let known = state.minutes[source]
-            guard known != nil || state.minutes.count < Feed.sourcesMax else { return }
-            var minute = known ?? Minute()
-            if let sentAt {
-                minute.requests += 1
-                minute.skew = min(minute.skew, (arrival - sentAt).count)
+            guard let known = state.minutes.index(forKey: source) else {
+                guard state.minutes.count < Feed.sourcesMax else { return }
+                var minute = Minute()
+                minute.note(sentAt: sentAt, receivedAt: receivedAt, arrival: arrival)
+                return state.minutes[source] = minute
             }
-            if let receivedAt {
-                let lag = (arrival - receivedAt).count
-                minute.lag = min(minute.lag ?? lag, lag)
-            }
-            state.minutes[source] = minute
+            state.minutes.values[known].note(
+                sentAt: sentAt, receivedAt: receivedAt, arrival: arrival)
         }
     }
 

@@ -45,6 +45,16 @@ package final class Admission: Sendable {
     private struct Waiting: Sendable {
         var writes = 0
         var bytes = 0
+
+        mutating func add(_ place: Place) {
+            writes += 1
+            bytes += place.bytes
+        }
+
+        mutating func remove(_ place: Place) {
+            writes -= 1
+            bytes -= place.bytes
+        }
     }
 
     private struct State: Sendable {
@@ -56,6 +66,8 @@ package final class Admission: Sendable {
 
     private let limits: Limits
     private let workload: Workload
+    /// Bytes of all writes up to which none is refused.
+    private let bytesAlways: Int
     private let state = Mutex(State())
 
     /// Nothing waits yet. What may wait is bounded by `limits`, and by the time that it will take, as
@@ -63,6 +75,10 @@ package final class Admission: Sendable {
     package init(limits: Limits = Limits(), workload: Workload = Workload()) {
         self.limits = limits
         self.workload = workload
+        let least = min(limits.sharedBytesMax, limits.aloneBytesMax, limits.bytesMax)
+        // As `decide` makes shares less: no more than that by the least that may ever wait.
+        let most = min(limits.bytesMax, Workload.bytesMin)
+        bytesAlways = min(least, most, least * (most >> 10) / max(1, limits.bytesMax >> 10))
     }
 
     /// Writes refused for our own reasons so far.
@@ -74,8 +90,10 @@ package final class Admission: Sendable {
     /// Refuses early what `reserve` would refuse whatever its size; takes no place.
     /// - Throws: `Refusal` if `reserve` would refuse it.
     package func check(_ source: [UInt8]) throws(Refusal) {
-        let refusal = state.withLock { state in
-            decide(state.sources[source] ?? Waiting(), bytes: Self.writeBytes, &state)
+        let refusal: Refusal? = state.withLock { state in
+            // Nearly always: nobody's own share need be looked up.
+            if hasRoom(for: Self.writeBytes, state) { return nil }
+            return decide(state.sources[source] ?? Waiting(), bytes: Self.writeBytes, &state)
         }
         if let refusal { throw refusal }
     }
@@ -87,15 +105,14 @@ package final class Admission: Sendable {
         _ source: [UInt8], bytes: Int, isShared: Bool = true
     ) throws(Refusal) -> Place {
         let place = Place(source: source, bytes: bytes + Self.writeBytes)
-        let refusal = state.withLock { state in
-            var own = state.sources[source] ?? Waiting()
-            let refusal = decide(own, bytes: place.bytes, isShared: isShared, &state)
-            guard refusal == nil else { return refusal }
-            state.all.writes += 1
-            state.all.bytes += place.bytes
-            own.writes += 1
-            own.bytes += place.bytes
-            state.sources[source] = own
+        let refusal: Refusal? = state.withLock { state in
+            if !hasRoom(for: place.bytes, state) {
+                let own = state.sources[source] ?? Waiting()
+                let refusal = decide(own, bytes: place.bytes, isShared: isShared, &state)
+                guard refusal == nil else { return refusal }
+            }
+            state.all.add(place)
+            state.sources[source, default: Waiting()].add(place)
             return nil
         }
         if let refusal { throw refusal }
@@ -106,13 +123,17 @@ package final class Admission: Sendable {
     package func release(_ place: Place) {
         workload.answered(place.bytes)
         state.withLock { state in
-            state.all.writes -= 1
-            state.all.bytes -= place.bytes
-            guard var own = state.sources[place.source] else { return }
-            own.writes -= 1
-            own.bytes -= place.bytes
-            state.sources[place.source] = own.writes == 0 ? nil : own
+            state.all.remove(place)
+            guard let own = state.sources.index(forKey: place.source) else { return }
+            state.sources.values[own].remove(place)
+            if state.sources.values[own].writes == 0 { state.sources.remove(at: own) }
         }
+    }
+
+    /// True if so little waits that nobody may be refused so many bytes more, whoever it is and whatever
+    /// the last turns cost.
+    private func hasRoom(for bytes: Int, _ state: State) -> Bool {
+        state.all.writes < limits.sharedWritesMax && state.all.bytes + bytes <= bytesAlways
     }
 
     /// Returns why a source that has `own` waiting may not have so many bytes more; nil if it may.

@@ -107,6 +107,7 @@ struct DecisionLog: Sendable {
         case .all: break
         case .region(let name): Self.add("region", name, to: &metadata)
         case .source(let name): Self.add("source", name, to: &metadata)
+        case .cell(let name): Self.add("cell", name, to: &metadata)
         case .suspected: metadata["suspected"] = "true"
         }
         for label in report.labels {

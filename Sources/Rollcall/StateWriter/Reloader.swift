@@ -145,12 +145,14 @@ package final class Reloader: @unchecked Sendable {
     }
 
     private func reload(by asked: ActionReport) -> ReloadOutcome {
-        let new: Configuration
+        var new: Configuration
         do throws(InputFileError) {
             new = try read(running)
         } catch {
             return .refused(error.sentence)
         }
+        // Like the settings that it follows from, it is read at the start.
+        new.policy.role = started.cluster.fleetRole
         let left = incidentsLeft(by: new)
         let change = SettingsChange(from: running, started: started, to: new)
         var action = asked

@@ -8,10 +8,26 @@ import RollcallSupport
 extension StateWriter {
     /// A wall that is this far off has stepped.
     private static let wallStepFrom: Int64 = 500
+    /// Between two looks at what lies ahead of what the cells have said.
+    private static let heardEvery: Int64 = 50
 
-    /// The running time of a reading.
-    func running(_ clock: ClockReading) -> RunningTime {
+    /// The running time of a reading. The fleet cell's is that through which it has heard its cells (K2).
+    func running(_ clock: ClockReading) -> RunningTime { heardThrough(unheard(clock)) }
+
+    /// The running time of a reading, heard or not.
+    func unheard(_ clock: ClockReading) -> RunningTime {
         RunningTime(milliseconds: origin.running + clock.elapsed - origin.elapsed)
+    }
+
+    /// The instant of the machine's clock at which it will be an instant of running time.
+    func elapsed(of instant: RunningTime) -> Int64 {
+        let elapsed = instant.milliseconds - origin.running + origin.elapsed
+        guard engine.policy.role == .fleet else { return elapsed }
+        let now = ClockReading.now()
+        let heard = running(now)
+        // What lies ahead of the cells comes with what they say next, which wakes us.
+        let soonest = instant > heard ? now.elapsed + Self.heardEvery : .min
+        return max(elapsed + (unheard(now) - heard).count, soonest)
     }
 
     /// The engine's earliest instant at which events may arrive.
@@ -19,12 +35,33 @@ extension StateWriter {
         Engine.openInstant(at: engine.clock.now, closedAt: engine.closedAt)
     }
 
+    /// Returns when to look again at the latest, by the machine's clock.
+    func nextWake() -> Int64 {
+        let now = ClockReading.now().elapsed
+        let patience =
+            (noticeWaits.map(\.until) + positionWaits.map(\.until) + said.waits.map(\.until)).min()
+            ?? .max
+        if !uncommitted.isEmpty { return min(now + Self.retryEvery, patience) }
+        if let wake = memberWake(now) { return min(wake, patience) }
+        if chores.isBusy || !reports.isEmpty || !pushReports.isEmpty { return now }
+        let isStopping = stopping != nil
+        if isStopping, !isSending { return now }
+        let next = engine.nextInstant()
+        let first = isStopping ? next : min(next, outbox.due(), pushes.due())
+        // What was due before is due since then: only that is late.
+        let due = elapsed(of: max(first, engine.clock.now))
+        let sleep = chores.erasures.wantsLogCut ? Self.logCutEvery : Self.sleepMax
+        let turn = lastTurnElapsed + Engine.turnEvery.count
+        return min(due, turn, now + sleep, patience, stopping?.until ?? .max)
+    }
+
     /// The clock once the engine's last instant takes events: rarely later than at once, and by a
     /// millisecond. Turns stamped ahead instead would push time ahead, turn by turn.
     func present() -> ClockReading {
         let clock = ClockReading.now()
         let early = openInstant - running(clock)
-        let folds = seat?.member.mayPropose ?? true
+        // The fleet cell's time stands still between two summaries.
+        let folds = engine.policy.role != .fleet && (seat?.member.mayPropose ?? true)
         guard early.count > 0, folds else { return clock }
         usleep(UInt32(min(early.count, Self.sleepMax) * 1000))
         return ClockReading.now()
@@ -49,7 +86,8 @@ extension StateWriter {
             log.warning("a turn came late", metadata: ["late_ms": "\(lateness.count)"])
             _ = pending.fold(.turn(lateness: lateness), into: &engine, at: now)
         }
-        let step = clock.wall.milliseconds - now.milliseconds - engine.clock.wallOffset.count
+        let step =
+            clock.wall.milliseconds - unheard(clock).milliseconds - engine.clock.wallOffset.count
         if abs(step) >= Self.wallStepFrom {
             log.warning("the wall clock stepped", metadata: ["step_ms": "\(step)"])
             hasWallStepped = true

@@ -47,6 +47,7 @@ extension StateWriter {
             turnNumber = pending.turn.number
             if let claims = pending.pushClaims { pushClaims = claims }
             try write(pending, at: place, clock)
+            edge.cells.follow(engine.cellMap)
             upkeep.digester.note(pending.turn, engine)
             if isOtherwise, !seat.member.isDivergent { diverge(seat) }
             seat.leader = landed.entry.origin.member
@@ -115,7 +116,8 @@ extension StateWriter {
             var recovered = try store.recover()
             let place = try store.logPlace()
             chores.abandon()
-            engine = recovered.takeEngine()
+            engine = recovered.takeEngine().counting(as: engine)
+            edge.cells.follow(engine.cellMap)
             // What was hashed is the state that was given up.
             upkeep.digester.abandon()
             seat.digest = nil

@@ -22,7 +22,13 @@ extension StateWriter {
         let clock = present()
         let now = max(running(clock), openInstant)
         let isFirst = turnNumber == 0
-        let step = clock.wall.milliseconds - engine.clock.wall(now).milliseconds
+        var step = clock.wall.milliseconds - engine.clock.wall(now).milliseconds
+        // The turns by which a fleet cell's member measures time lie behind it (K2).
+        let behindMax = SummaryInbox.heldAfter.count + Self.wallOffMax
+        if engine.policy.role == .fleet, (1...behindMax).contains(step) {
+            origin.running += step
+            step = 0
+        }
         let isOff = !isFirst && abs(step) > Self.wallOffMax
         if proposal.hasStoreFailed || isOff, proposal.abstentions < Self.abstentionsMax {
             proposal.abstentions += 1
@@ -139,5 +145,7 @@ extension StateWriter {
         pushReports = []
         outbox = Outbox(store: store.number, messages: [], now: engine.clock.now)
         pushes = PushBox(store: store.number)
+        // The next to lead hears the cells itself.
+        heard = SummaryInbox()
     }
 }

@@ -28,6 +28,10 @@ extension StateWriter {
         refusalsSeen = refusals()
         var pending = PendingTurn()
         _ = pending.fold(.start(isRestored: epoch.isRestored), into: &engine, at: now)
+        // The turn that said so was kept, and the one that says its end was not.
+        if engine.isStoreFailing {
+            _ = pending.fold(.store(isFailing: false), into: &engine, at: now)
+        }
         if isNew || engine.policy != policy {
             _ = pending.fold(.policy(policy), into: &engine, at: now)
         }

@@ -85,7 +85,7 @@ extension StateWriter {
             if !proposal.held.isEmpty || !reports.isEmpty || !pushReports.isEmpty { return now }
             if upkeep.digester.isBusy { return now }
             let next = min(engine.nextInstant(), outbox.due(), pushes.due())
-            let due = max(next, engine.clock.now).milliseconds - origin.running + origin.elapsed
+            let due = elapsed(of: max(next, engine.clock.now))
             return min(tick, due, lastTurnElapsed + Engine.turnEvery.count)
         }
         if proposal.turn == nil, chores.isBusy || upkeep.digester.isBusy { return now }
@@ -113,6 +113,8 @@ extension StateWriter {
         if seat.member.mayPropose, stopping != nil, !isLast, proposal.handsOverUntil == nil {
             handOver(clock)
         }
+        // The engine is what has landed now, and not for long under load.
+        answerSummaryWaits(isLast: isLast)
         if seat.member.mayPropose, !isLast {
             propose(clock)
         } else {

@@ -14,7 +14,13 @@ import RollcallSupport
 extension StateWriter {
     /// Answers and sends what a turn has kept, or a loop that needed none.
     func finish(_ folded: FoldedTurn) {
-        for (reply, receipt) in folded.replies { reply(.committed(receipt)) }
+        edge.cells.follow(engine.cellMap)
+        answers.gather {
+            // Read where they stand: to take one out copies all that a receipt holds.
+            for place in folded.replies.indices {
+                folded.replies[place].reply(.committed(folded.replies[place].receipt))
+            }
+        }
         workload.turned(after: ContinuousClock.now - folded.began)
         send(folded.pending.sendings)
         sendPushes(folded.pending.pushSendings)

@@ -8,6 +8,9 @@ import Synchronization
 
 /// The state writer and its store: commits, the turns of which the commit failed, the log.
 extension StateWriter {
+    /// The path of the store, for those who read it themselves.
+    var storePath: String { store.journal.connection.path }
+
     /// Bytes written between checkpoints of the write-ahead log: some milliseconds each.
     private static let walBytesMax = 1 << 20
     /// Bytes of the log itself that are moved, whoever wrote them: a batch of a hundred bytes alone takes
@@ -203,14 +206,16 @@ extension StateWriter {
         dropCopies("copies of the store from before an upgrade are deleted: people are erased")
     }
 
-    /// Deletes such copies once they are old, and such stores once their history would be.
+    /// Deletes such copies once they are old, and such stores once their history would be, and both if somebody
+    /// was erased since: an older program erases nobody there.
     private func tendCopies(_ clock: ClockReading) {
         if let last = chores.copiesLookedAt, clock.elapsed - last < Self.copiesEvery { return }
         chores.copiesLookedAt = clock.elapsed
+        let erased = chores.erasures.erasures.values.compactMap(\.finishedAt).max() ?? .distantPast
         _ = dropCopies(
-            "copies of the store from before an upgrade are deleted: they are old",
-            before: clock.wall - StoreUpgrade.keptFor,
-            newerBefore: clock.wall - engine.policy.retention)
+            "copies of the store from before an upgrade are deleted: they are old, or somebody was erased since",
+            before: max(erased, clock.wall - StoreUpgrade.keptFor),
+            newerBefore: max(erased, clock.wall - engine.policy.retention))
     }
 
     private func dropCopies(
@@ -272,7 +277,8 @@ extension StateWriter {
     /// The engine without what is kept, from the store; nil if that cannot even be read.
     func lastCommitted() -> Engine? {
         do throws(StoreError) {
-            return try store.recover().engine
+            // Less for a while, and then all of it again, would look like a restart.
+            return try store.recover().engine.counting(as: engine)
         } catch {
             log.error("the store cannot be read", metadata: ["error": "\(error)"])
             return nil
@@ -287,7 +293,9 @@ extension StateWriter {
             case .write(_, _, _, _, let reply):
                 reply(.unavailable("the store does not take commits"))
             case .question(let question): questions.append(question)
-            case .report, .pushReport, .endpoints, .noticeWait, .positionWait, .member, .stop: break
+            case .report, .pushReport, .endpoints, .noticeWait, .positionWait, .member, .summary,
+                .summaryWait, .stop:
+                break
             }
         }
         while let first = uncommitted.first {

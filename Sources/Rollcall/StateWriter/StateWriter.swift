@@ -26,6 +26,8 @@ enum StateWriterMessage: Sendable {
     case noticeWait(NoticeWait)
     case positionWait(PositionWait)
     case member(MemberNews)
+    case summary(Summary)
+    case summaryWait(SummaryWait)
     case stop(@Sendable () -> Void)
 }
 
@@ -39,11 +41,11 @@ package final class StateWriter: @unchecked Sendable {
     /// The longest sleep between looks at the clock.
     static let sleepMax: Int64 = 1000
     /// Between tries to commit a turn that was kept (J6).
-    private static let retryEvery: Int64 = 500
+    static let retryEvery: Int64 = 500
     /// Bytes of the thread's stack.
     private static let stackBytes = 4 << 20
     /// Between tries to cut the write-ahead log while a reader holds it.
-    private static let logCutEvery: Int64 = 50
+    static let logCutEvery: Int64 = 50
 
     var store: StateStore
     let log: Logger
@@ -58,6 +60,8 @@ package final class StateWriter: @unchecked Sendable {
     package let health = HealthBoard()
     let mailbox = Mailbox<StateWriterMessage>()
     let takesWrites = Atomic(true)
+    /// The answers of a turn go out together.
+    let answers = AnswerBatch()
 
     var engine: Engine
     var stats: StoreStats
@@ -81,6 +85,8 @@ package final class StateWriter: @unchecked Sendable {
     var reports: [DeliveryReport] = []
     var noticeWaits: [NoticeWait] = []
     var positionWaits: [PositionWait] = []
+    var said = SummaryOutbox()
+    var heard = SummaryInbox()
     /// The news that nobody has taken, as of an instant of the machine's clock.
     var unreachedKnown = (at: Int64.min / 4, what: Unreached())
     /// True if the turn before left the log as long as it is.
@@ -194,6 +200,7 @@ package final class StateWriter: @unchecked Sendable {
                 "refolded_rows": "\(recovered.rows)",
             ])
         MountTable.warn(of: storePath, log)
+        edge.cells.follow(engine.cellMap)
         if let member, let board {
             try begin(
                 member, board, policy, last: recovered.lastTurn,
@@ -239,9 +246,6 @@ package final class StateWriter: @unchecked Sendable {
         mailbox.put(.endpoints(endpoints, reply: reply))
     }
 
-    /// The path of the store, for those who read it themselves.
-    var storePath: String { store.journal.connection.path }
-
     /// True while writes are taken.
     package var isTakingWrites: Bool { takesWrites.load(ordering: .relaxed) }
 
@@ -252,9 +256,10 @@ package final class StateWriter: @unchecked Sendable {
 
     private func run() {
         var isRunning = true
+        var messages: [StateWriterMessage] = []
         while isRunning {
             let plan = nextWake()
-            let messages = mailbox.takeAll(waiting: plan - ClockReading.now().elapsed)
+            mailbox.takeAll(into: &messages, waiting: plan - ClockReading.now().elapsed)
             let clock = present()
             take(messages, clock)
             let isLast =
@@ -270,6 +275,7 @@ package final class StateWriter: @unchecked Sendable {
             } else {
                 recoverStore(messages, clock)
             }
+            mailbox.empty(&messages)
             watchFiles(clock)
             if stopping == nil {
                 tendAlarm()
@@ -277,6 +283,7 @@ package final class StateWriter: @unchecked Sendable {
             }
             answerNoticeWaits()
             answerPositionWaits(isLast: isLast)
+            if seat == nil || isLast { answerSummaryWaits(isLast: isLast) }
             for reply in retriedSoon { reply() }
             retriedSoon = []
             publishHealth()
@@ -301,6 +308,8 @@ package final class StateWriter: @unchecked Sendable {
                 if reign == self.reign { pushReports.append(report) }
             case .noticeWait(let new): wait(new)
             case .positionWait(let new): wait(new)
+            case .summary(let new): hear(new, at: clock)
+            case .summaryWait(let new): said.waits.append(new)
             case .member(let news): take(news)
             case .endpoints(let endpoints, let reply):
                 retrySoon(endpoints, at: running(clock))
@@ -313,25 +322,7 @@ package final class StateWriter: @unchecked Sendable {
         }
     }
 
-    /// Returns when to look again at the latest, by the machine's clock.
-    private func nextWake() -> Int64 {
-        let now = ClockReading.now().elapsed
-        let patience = (noticeWaits.map(\.until) + positionWaits.map(\.until)).min() ?? .max
-        if !uncommitted.isEmpty { return min(now + Self.retryEvery, patience) }
-        if let wake = memberWake(now) { return min(wake, patience) }
-        if chores.isBusy || !reports.isEmpty || !pushReports.isEmpty { return now }
-        let isStopping = stopping != nil
-        if isStopping, !isSending { return now }
-        let next = engine.nextInstant()
-        let first = isStopping ? next : min(next, outbox.due(), pushes.due())
-        // What was due before is due since then: only that is late.
-        let due = max(first, engine.clock.now).milliseconds - origin.running + origin.elapsed
-        let sleep = chores.erasures.wantsLogCut ? Self.logCutEvery : Self.sleepMax
-        let turn = lastTurnElapsed + Engine.turnEvery.count
-        return min(due, turn, now + sleep, patience, stopping?.until ?? .max)
-    }
-
-    private var isSending: Bool { outbox.isSending || pushes.isSending }
+    var isSending: Bool { outbox.isSending || pushes.isSending }
 
     /// One turn: folds what waits, passes what is due, commits, sends, answers.
     private func turn(
@@ -362,6 +353,7 @@ package final class StateWriter: @unchecked Sendable {
         let (now, clock) = (folded.now, folded.clock)
         engine.turn = turnNumber + 1
         observe(clock, now, lateBy: lateBy, &folded.pending)
+        foldSummaries(into: &folded)
         passEarlier(&folded)
         takeReports(at: now, &folded.pending)
         takePushes(at: now, &folded.pending)
@@ -376,17 +368,18 @@ package final class StateWriter: @unchecked Sendable {
                 }
                 folded.add(reply, receipt, asksStandings: asksStandings)
             case .question(let question): folded.questions.append(question)
-            case .report, .pushReport, .endpoints, .noticeWait, .positionWait, .member, .stop: break
+            case .report, .pushReport, .endpoints, .noticeWait, .positionWait, .member, .summary,
+                .summaryWait, .stop:
+                break
             }
         }
         if isLast { _ = folded.pending.fold(.stop, into: &engine, at: now) }
-        let isDue =
-            min(engine.nextInstant(), outbox.due(), pushes.due()) <= now || pushes.hasChanges
-            || outbox.hasChanges
         let isSignOfLife = clock.elapsed - lastTurnElapsed >= Engine.turnEvery.count
         let hasChores = seat == nil && chores.isBusy
         folded.isDue =
-            folded.isDue || !folded.pending.isEmpty || isDue || isSignOfLife || hasChores
+            folded.isDue || !folded.pending.isEmpty || isSignOfLife || hasChores
+            || pushes.hasChanges || outbox.hasChanges
+            || min(engine.nextInstant(), outbox.due(), pushes.due()) <= now
         if folded.isDue {
             advance(&folded)
             evaluateMessages(&folded.pending, at: now, sends: stopping == nil)

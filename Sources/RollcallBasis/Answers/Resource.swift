@@ -37,6 +37,8 @@ package enum Resource: String, CaseIterable, Sendable {
     case clusterDrain = "/v1/cluster/drain"
     case clusterJoin = "/v1/cluster/join"
     case clusterAdopt = "/v1/cluster/adopt"
+    case cells = "/v1/cells"
+    case cellSummary = "/v1/cells/summary"
     case session = "/v1/session"
     case metrics = "/metrics"
     case healthy = "/-/healthy"
@@ -160,8 +162,8 @@ package struct Target: Equatable, Sendable {
         return !part.isEmpty
     }
 
-    /// Percent-decodes a part of a path; nil if a `%` is not followed by two digits.
-    private static func percentDecoded(_ text: some Sequence<UInt8>) -> [UInt8]? {
+    /// Returns a part of a URL without its escapes; nil if a `%` is not followed by two digits.
+    package static func percentDecoded(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var decoded: [UInt8] = []
         var pending: [UInt8]?
         for byte in text {

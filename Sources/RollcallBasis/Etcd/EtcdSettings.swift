@@ -28,7 +28,8 @@ extension EtcdSettings {
                 certificate: cluster.certificateFile, key: cluster.keyFile)
         }
         if !cluster.user.isEmpty {
-            user = (cluster.user, try SecretFile.read(cluster.passwordFile).secret)
+            let key = "cluster.log.etcd.password_file"
+            user = (cluster.user, try SecretFile.read(cluster.passwordFile, of: key))
         }
         // A request that takes longer is of no use to who must beat in that time.
         timeout = Milliseconds(min(timeout.count, cluster.silence.count))

@@ -109,7 +109,7 @@ package final class EtcdStore: KeyValueStore {
 
     private static func follow(
         _ prefix: [UInt8], after revision: Int64, _ known: EtcdKnowledge,
-        _ receive: @Sendable (KeyValueNews) -> Void
+        _ receive: @escaping @Sendable (KeyValueNews) -> Void
     ) {
         let connection = EtcdConnection(known)
         var reader = EtcdWatchReader(after: revision)
@@ -118,11 +118,9 @@ package final class EtcdStore: KeyValueStore {
             var end: EtcdWatchReader.End?
             let body = EtcdGateway.watchBody(prefix: prefix, after: reader.revision)
             let member = known.current
-            withoutActuallyEscaping({ (bytes: UnsafeRawBufferPointer) -> Bool in
+            _ = connection.post(EtcdGateway.watchPath, body) { bytes in
                 end = reader.take(bytes) { receive(.changed($0)) }
                 return end == nil && !known.isClosed
-            }) { part in
-                _ = connection.post(EtcdGateway.watchPath, body, part: part)
             }
             if end == .gone { return receive(.gone) }
             known.avoid(member)

@@ -31,7 +31,8 @@ extension PostgresSettings {
     package init(_ cluster: ClusterSettings) throws(SecretFault) {
         self.init(url: cluster.postgresURL)
         if !cluster.postgresPasswordFile.isEmpty {
-            password = try SecretFile.read(cluster.postgresPasswordFile).secret
+            password = try SecretFile.read(
+                cluster.postgresPasswordFile, of: "cluster.log.postgres.password_file")
         }
         table = cluster.postgresTable
         isSingleCopy = cluster.isSingleCopy

@@ -86,6 +86,14 @@ package struct AlertAudience: Sendable {
     /// True if of each of them somebody is told as soon as it fires.
     package private(set) var isWhole = false
 
+    /// The receivers of all of them at once: with the ones here nothing is left for others to say.
+    package var whole: [Receiver] { isWhole ? certain : [] }
+
+    /// The other ones that are told: of some only, or later.
+    package var partial: [Receiver] {
+        receivers.filter { receiver in !whole.contains { $0.name == receiver.name } }
+    }
+
     /// The audiences of all alerts but the watchdog, which is no news, in the order of names.
     package static func all(_ policy: Policy) -> [AlertAudience] {
         var rules = policy.alerts

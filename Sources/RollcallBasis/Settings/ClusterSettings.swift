@@ -34,6 +34,12 @@ package struct ClusterSettings: Equatable, Sendable {
     package var tokenFile = ""
     /// Without a beat of the leader for so long another member stands.
     package var silence = Milliseconds(2000)
+    /// The name of the cell that this watch is in a fleet of many; empty for none (K1).
+    package var cell = ""
+    /// The cells of which this watch is the fleet cell, by their names; none if it is not.
+    package var cells: [CellMap.Cell] = []
+    /// A file with the token, of the scopes `read` and `admin`, that the cells ask for; empty for none.
+    package var cellsTokenFile = ""
 
     /// One machine.
     package init() {}
@@ -73,6 +79,8 @@ extension ClusterSettings {
         if !cluster.endpoints.isEmpty, !cluster.postgresURL.isEmpty {
             throw tree.fault("log", "must be in etcd or in postgres, not in both", "")
         }
+        try checkCells(tree, cluster)
+        configuration.policy.role = cluster.fleetRole
     }
 
     /// Refuses what a PostgreSQL cannot be reached by, and a password where everybody sees it.

@@ -18,6 +18,10 @@ package struct Configuration: Equatable, Sendable {
     package var receivers = [ReceiverAddress.standard]
     /// The switch that others watch us by.
     package var alivePing = AlivePingSettings()
+    /// The page of metrics.
+    package var metrics = MetricsSettings()
+    /// The collector that metrics are pushed to.
+    package var otlp = OTLPSettings()
     /// The mode of nudges as it is written; nil if that follows from the sink (N10).
     package var nudgeMode: NudgeRules.Mode? { didSet { settleNudgeMode() } }
     /// The sink that carries pushes to phones; nil for nobody, and where secrets decide nothing.
@@ -34,6 +38,8 @@ package struct Configuration: Equatable, Sendable {
     package var scanLimits = ScanLimits()
     /// Bytes of a body at most.
     package var bodyBytesMax = 8 << 20
+    /// Threads that serve connections; 0 for one a processor, four at most.
+    package var webThreads = 0
     /// Connections at most.
     package var connectionsMax = 512
     /// Streams of events that may be open at once.

@@ -20,8 +20,10 @@ extension Configuration {
             let names = policy.coverageRegions.map { String(decoding: $0, as: UTF8.self) }
             sentences.append("Must always be staffed: \(names.joined(separator: ", ")).")
         }
-        sentences += alertWords + notifyingWords + nudgeWords + subscriptions.map(\.words)
+        sentences +=
+            alertWords + notifyingWords + otlpWords + nudgeWords + subscriptions.map(\.words)
         if cluster.isOn { sentences.append(clusterWords) }
+        if let words = cellWords { sentences.append(words) }
         sentences.append(changing)
         return sentences
     }
@@ -145,6 +147,21 @@ extension Configuration {
         return "It is member \(name) of a watch whose log is in \(engine). "
             + "\(Self.words(cluster.silence)) after the leader's last beat another member stands. "
             + (address ?? "The others cannot reach it: cluster.address is not set.")
+    }
+
+    private var cellWords: String? {
+        switch cluster.cellRole {
+        case .alone: return nil
+        case .cell(let name):
+            return "It is cell \(String(decoding: name, as: UTF8.self)) of a fleet: it takes "
+                + "nobody before the fleet cell has handed it the map, and then its own people "
+                + "only."
+        case .fleet(let cells):
+            let names = cells.map { String(decoding: $0.name, as: UTF8.self) }
+            return "It is the fleet cell of \(names.joined(separator: ", ")), and has no people. "
+                + "Its first map gives each of them a share; one that is named later gets no "
+                + "people."
+        }
     }
 
     private var changing: String {

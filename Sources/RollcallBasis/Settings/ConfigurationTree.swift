@@ -182,11 +182,24 @@ package struct ConfigurationTree {
     /// True if the file has a mapping under this key that says something, and nobody read it yet.
     func isMapping(_ key: String) -> Bool { entries[key]?.mapping?.isEmpty == false }
 
+    /// Refuses what stands under a key in the file if it is neither a mapping nor nothing at all.
+    /// - Throws: `ConfigurationError` of a text, an empty one in quotes too, and of a list.
+    func checkMapping(_ key: String) throws(ConfigurationError) {
+        switch entries[key] {
+        case nil, .mapping?: return
+        case .scalar(let scalar)? where scalar.style == .plain && entries[key]?.null != nil: return
+        default: throw fault(key, "must be a mapping", "")
+        }
+    }
+
     /// True if what was given for this key, or the file for it, is known to be wrong: then it is not
     /// missing.
     func isWrong(_ key: String) -> Bool {
         sources.skipped.contains(full(key)) || sources.skipped.contains(full(key + "_file"))
     }
+
+    /// The keys that the file has here and nobody has read yet, in their order.
+    var names: [String] { entries.keys.sorted() }
 
     /// True if somebody gave this key, read or not.
     func isGiven(_ key: String) -> Bool { origins[key] != nil }

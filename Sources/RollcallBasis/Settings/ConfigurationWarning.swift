@@ -19,7 +19,8 @@ extension Configuration {
             + Self.configurationWarnings(of: policy.onMission, "liveness.on_mission")
             + Self.configurationWarnings(of: policy.onDuty.background, "liveness.on_duty")
             + Self.configurationWarnings(of: policy.onMission.background, "liveness.on_mission")
-            + livenessWarnings + inputWarnings + alertWarnings + receiverWarnings + nudgeWarnings
+            + livenessWarnings + inputWarnings + alertWarnings + receiverWarnings + otlpWarnings
+            + nudgeWarnings
     }
 
     private static let day = Milliseconds.seconds(86_400)
@@ -27,8 +28,11 @@ extension Configuration {
     /// Bytes of memory that somebody takes, as promised (Q5).
     private static let personBytes = 300
 
+    /// Those about the web configuration, which the log of a start says too.
+    package var webWarnings: [ConfigurationWarning] { certificateWarnings + probeWarnings }
+
     private var accessWarnings: [ConfigurationWarning] {
-        certificateWarnings + probeWarnings
+        webWarnings
             + (HTTPListener.isLoopback(listenAddress) == false ? reachWarnings : [])
     }
 

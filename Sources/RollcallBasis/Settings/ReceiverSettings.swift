@@ -323,11 +323,11 @@ extension ConfigurationTree {
     /// Reads the name of a file of certificate authorities. Throws `ConfigurationError` if it
     /// cannot be read, or holds none.
     mutating func authorities(_ key: String) throws(ConfigurationError) -> String? {
-        guard let node = takeFromFile(key), node.null == nil else { return nil }
+        guard let node = take(key), node.null == nil else { return nil }
         guard let name = node.string, !name.isEmpty else {
             throw fault(key, "must name a file", "")
         }
-        sources.foundFile(name)
+        if origin(of: key).rank == 0 { sources.foundFile(name) }
         guard sources.opensSecrets else { return nil }
         let path = path(name, of: key)
         do throws(Authorities.Unreadable) {

@@ -7,7 +7,7 @@ package struct ReportedSetting: Sendable, Equatable {
     private static let words: Set<String> = [
         "true", "false", "adopt", "observe", "fleet", "region", "critical", "warning", "info",
         "none",
-        "disabled", "dry_run", "live", "default",
+        "disabled", "dry_run", "live", "default", "cumulative", "delta", "gzip",
     ]
 
     package let key: String

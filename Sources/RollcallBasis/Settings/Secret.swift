@@ -64,6 +64,16 @@ package enum SecretFile {
         return (try Secret(bytes), status.st_mode & S_IROTH != 0)
     }
 
+    /// Reads the secret in the file that the setting `key` names.
+    /// - Throws: `SecretFault` that names both, if it cannot be read or holds no secret.
+    package static func read(_ path: String, of key: String) throws(SecretFault) -> Secret {
+        do throws(SecretFault) {
+            return try read(path).secret
+        } catch {
+            throw SecretFault(reason: "\(key): \(path): \(error.reason)")
+        }
+    }
+
     private static func failure() -> SecretFault {
         SecretFault(reason: String(cString: strerror(errno)))
     }

@@ -35,6 +35,7 @@ struct SettingRule: Sendable {
         },
         SettingRule("alerts.ResponderFlapping", clearsBelowChanges),
         SettingRule("alive_ping", canPing),
+        SettingRule("otlp", OTLPSettings.check),
         SettingRule("nudges", nudgesHaveSink),
         SettingRule("cluster", ClusterSettings.check),
         SettingRule("cluster.log.etcd", ClusterSettings.checkEtcd),

@@ -7,7 +7,7 @@ extension Setting {
     /// All settings, in the order of the file.
     package static let all: [Setting] =
         web + inputs + storage + liveness + gaps + feed + limits + coverage + alerts + delivery
-        + nudges + cluster
+        + metrics + otlp + nudges + cluster + cells
 
     private static let web = [
         Setting(
@@ -16,6 +16,9 @@ extension Setting {
         Setting(
             "web.metrics_listen_address", .listenerOrNone, \.accessPolicy.metricsListenAddress,
             "a listener of its own for /metrics and health", .start),
+        Setting(
+            "web.threads", .integer(in: 0...16), \.webThreads,
+            "that serve connections; 0: one a processor, 4 at most", .start),
         Setting(
             "web.external_url", .externalURL, \.accessPolicy.externalURL,
             "where people reach it from outside, behind a proxy"),

@@ -51,6 +51,21 @@ package struct WebSettings: Sendable, Equatable {
         if !users.isEmpty, InputFile.isOpenToAll(path) { warnOpen(path) }
     }
 
+    /// Reads what the file at `path`, which the settings call `name`, says, and opens none of the files that it
+    /// names; `files` are as the settings would name them.
+    /// - Throws: `InputFileError`, which holds no secret, if it cannot be read or is wrong.
+    package init(outline name: String, at path: String) throws(InputFileError) {
+        self.name = name
+        // Where relative names begin.
+        self.path = name
+        let text = try InputFile.text(path, isAgain: true)
+        do throws(ConfigurationError) {
+            try read(text, opensFiles: false)
+        } catch {
+            throw .wrongConfiguration(path: path, error)
+        }
+    }
+
     /// The files of certificates and keys.
     package var files: [String] { pemFiles.values.sorted() }
 
@@ -73,10 +88,17 @@ package struct WebSettings: Sendable, Equatable {
         warnings.append("\(path): every user of this machine can read it: chmod o-r")
     }
 
-    private mutating func read(_ text: String) throws(ConfigurationError) {
+    private mutating func read(
+        _ text: String, opensFiles: Bool = true
+    ) throws(ConfigurationError) {
         var sources = SettingSources()
+        sources.opensSecrets = opensFiles
         sources.directory = Self.directory(of: path)
         var top = try ConfigurationTree(yaml: text, sources: sources)
+        for key in ["tls_server_config", "http_server_config", "basic_auth_users"] {
+            try top.checkMapping(key)
+        }
+        // An empty one means none, as in exporter-toolkit.
         if top.isMapping("tls_server_config") {
             try top.part("tls_server_config") { (part) throws(ConfigurationError) in
                 try readTLS(&part)
@@ -126,13 +148,16 @@ package struct WebSettings: Sendable, Equatable {
         if tls.clientAuth == .none, !tls.clientAuthorities.isEmpty {
             throw part.fault("client_ca_file", "says nothing without client_auth_type", "")
         }
-        if tls.clientAuth == .none, !tls.clientNames.isEmpty {
-            throw part.fault("client_allowed_sans", "says nothing without client_auth_type", "")
+        if !tls.clientAuth.isRequired, !tls.clientNames.isEmpty {
+            throw part.fault(
+                "client_allowed_sans",
+                "requires client_auth_type to be RequireAnyClientCert or "
+                    + "RequireAndVerifyClientCert", "")
         }
         tls.certificate = certificate
         tls.key = key
         do throws(TLSServerFault) {
-            _ = try ServerTLS(tls)
+            if part.sources.opensSecrets { _ = try ServerTLS(tls) }
         } catch {
             throw part.fault(error.field, error.reason, "")
         }
@@ -152,6 +177,7 @@ package struct WebSettings: Sendable, Equatable {
         guard let file else { return inline.map { Array($0.utf8) } }
         let path = part.path(file, of: fileKey)
         pemFiles[key] = path
+        guard part.sources.opensSecrets else { return [] }
         do throws(InputFileError) {
             let bytes = Array(try InputFile.text(path, isAgain: true).utf8)
             if key == "key", InputFile.isOpenToAll(path) { warnOpen(path) }
@@ -217,6 +243,7 @@ package struct WebSettings: Sendable, Equatable {
                     + "leave it out, or say false", "")
         }
         var fields: [Field] = []
+        try part.checkMapping("headers")
         try part.part("headers") { (headers) throws(ConfigurationError) in
             for (name, values) in Self.headers {
                 guard let value = try text(name, &headers) else { continue }
@@ -237,9 +264,7 @@ package struct WebSettings: Sendable, Equatable {
     private mutating func readUsers(_ top: inout ConfigurationTree) throws(ConfigurationError) {
         let key = "basic_auth_users"
         guard let node = top.takeFromFile(key), node.null == nil else { return }
-        guard case .mapping(let mapping) = node else {
-            throw top.fault(key, "must be a mapping of names to hashes by bcrypt", "")
-        }
+        guard case .mapping(let mapping) = node else { return }
         for (name, hash) in mapping {
             users.append(User(name: name.string ?? "", hash: hash.string ?? ""))
         }
@@ -248,7 +273,7 @@ package struct WebSettings: Sendable, Equatable {
         } catch {
             throw top.fault(key, "\(error)", "")
         }
-        guard users.isEmpty || CryptLibrary.shared != nil else {
+        guard users.isEmpty || !top.sources.opensSecrets || CryptLibrary.shared != nil else {
             throw top.fault(
                 key,
                 "need libcrypt.so.1, which cannot be loaded or does not know bcrypt: install it "

@@ -17,7 +17,7 @@ package struct AlertBoard: Sendable {
     private var timers = DeadlineQueue<ObservedTime>()
     /// Regions of which some number changed, each once, and a mark for each of them.
     private var dirtyRegions: [UInt32] = []
-    private var isDirty: [Bool] = []
+    private var dirtyMarks: [Bool] = []
     /// Alerts about regions that nobody is in any more, and which have no number.
     private var dirtyKeys = Set<AlertKey>()
     /// True to look at everything.
@@ -63,11 +63,17 @@ package struct AlertBoard: Sendable {
         note(dirty: after.region)
     }
 
-    private mutating func note(dirty region: UInt32) {
-        while isDirty.count <= region { isDirty.append(false) }
-        guard !isDirty[Int(region)] else { return }
-        isDirty[Int(region)] = true
+    /// Notes that some number of a region changed.
+    mutating func note(dirty region: UInt32) {
+        while dirtyMarks.count <= region { dirtyMarks.append(false) }
+        guard !dirtyMarks[Int(region)] else { return }
+        dirtyMarks[Int(region)] = true
         dirtyRegions.append(region)
+    }
+
+    /// True of a region of which some number changed and which was not looked at since.
+    func isDirty(_ region: UInt32) -> Bool {
+        Int(region) < dirtyMarks.count && dirtyMarks[Int(region)]
     }
 
     /// A region's number leads to it no longer: what there is about it is evaluated once more by
@@ -98,7 +104,7 @@ package struct AlertBoard: Sendable {
     /// Takes what is to be looked at.
     mutating func takeDirty() -> (regions: [UInt32], keys: Set<AlertKey>, isAll: Bool) {
         defer {
-            for region in dirtyRegions { isDirty[Int(region)] = false }
+            for region in dirtyRegions { dirtyMarks[Int(region)] = false }
             dirtyRegions = []
             dirtyKeys = []
             isAllDirty = false
@@ -189,6 +195,15 @@ package struct AlertBoard: Sendable {
             guard let due = entry.alert.due(rules[key.name]) else { continue }
             timers.push(.init(at: ObservedTime(milliseconds: due), number: entry.serial))
         }
+    }
+
+    /// It was not known whether one is true: if it is pending, its timer starts anew.
+    mutating func startAnew(_ key: AlertKey, _ rule: AlertRules.Rule, now: Int64) {
+        guard var entry = entries[key], entry.alert.state == .pending else { return }
+        entry.alert.since = now
+        entries[key] = entry
+        let due = ObservedTime(milliseconds: now + rule.pendingFor.count)
+        timers.push(.init(at: due, number: entry.serial))
     }
 
     /// After a long blindness the timers of pending alerts start anew (B5).
@@ -343,6 +358,7 @@ extension AlertKey {
         case 1: subject = .region(bytes)
         case 2: subject = .source(bytes)
         case 3: subject = .suspected
+        case 4: subject = .cell(bytes)
         default: archive.refuse()
         }
     }
@@ -356,6 +372,7 @@ extension AlertSubject {
         case .region: 1
         case .source: 2
         case .suspected: 3
+        case .cell: 4
         }
     }
 
@@ -366,6 +383,7 @@ extension AlertSubject {
         case .region: "region"
         case .source: "source"
         case .suspected: "suspected"
+        case .cell: "cell"
         }
     }
 
@@ -373,7 +391,7 @@ extension AlertSubject {
     package var name: [UInt8] {
         switch self {
         case .all: []
-        case .region(let name), .source(let name): name
+        case .region(let name), .source(let name), .cell(let name): name
         case .suspected: Array("true".utf8)
         }
     }

@@ -86,7 +86,8 @@ package struct AlertRules: Equatable, Sendable {
         // Its people have waited each by themselves (R1).
         case .responderOffline: responderOffline.atOnce
         case .telemetryFeedDown: telemetryFeedDown
-        case .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady:
+        case .cellDark, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
+            .rollcallUnsteady:
             Self.overloaded
         case .rollcallDrill: Self.drill
         case .watchdog: Self.watchdog

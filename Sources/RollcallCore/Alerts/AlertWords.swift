@@ -19,6 +19,8 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     case rollcallUnsteady = 9
     /// Somebody of a region is OFFLINE (R1).
     case responderOffline = 10
+    /// Nothing is heard of a cell (K4).
+    case cellDark = 11
 
     /// Those that there may be one of for each region.
     static let ofRegions: [AlertName] = [
@@ -28,6 +30,7 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     /// The name as everybody else writes it.
     package var word: StaticString {
         switch self {
+        case .cellDark: "CellDark"
         case .highOfflineRate: "HighOfflineRate"
         case .noOnlineResponders: "NoOnlineResponders"
         case .responderFlapping: "ResponderFlapping"
@@ -47,8 +50,8 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     var isAboutRollcall: Bool {
         switch self {
         case .highOfflineRate, .noOnlineResponders, .responderFlapping, .responderOffline: false
-        case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
-            .rollcallUnsteady, .telemetryFeedDown, .watchdog:
+        case .cellDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+            .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             true
         }
     }
@@ -57,6 +60,7 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     var rank: Int {
         switch self {
         case .responderOffline: 5
+        case .cellDark: 7
         case .rollcallUnsteady: 11
         default: 2 * Int(rawValue)
         }
@@ -120,4 +124,6 @@ package enum AlertSubject: Hashable, Sendable {
     case source([UInt8])
     /// A feed that nobody declared (B3).
     case suspected
+    /// A cell of the fleet (K4).
+    case cell([UInt8])
 }

@@ -70,9 +70,12 @@ struct CheckpointHead {
 
     /// Codes what not every store has: without it there is nothing to be read or written. Only a
     /// cluster has reigns (S16), only whose clients name requests has such names (S19), and only whose
-    /// settings name subscriptions has marks of theirs (E2). Each has what stands before it.
+    /// settings name subscriptions has marks of theirs (E2), only a cell has a map (K1), and only a fleet
+    /// cell hears of cells (K2). Each has what stands before it.
     private mutating func codeRest(_ archive: inout Archive) {
-        let hasMarks = archive.version >= 8 && !engine.subscriptions.isEmpty
+        let hasCells = archive.version >= 8 && !engine.cells.isEmpty
+        let hasMap = archive.version >= 8 && engine.cellMap != nil || hasCells
+        let hasMarks = archive.version >= 8 && !engine.subscriptions.isEmpty || hasMap
         let hasKeys = archive.version >= 7 && !engine.requestKeys.isEmpty || hasMarks
         if archive.isReading ? !archive.isAtEnd : !engine.liveness.reigns.isEmpty || hasKeys {
             archive.codePart { archive in
@@ -85,6 +88,14 @@ struct CheckpointHead {
         }
         if archive.version >= 8, archive.isReading ? !archive.isAtEnd : hasMarks {
             archive.codePart { engine.subscriptions.code(&$0) }
+        }
+        if archive.version >= 8, archive.isReading ? !archive.isAtEnd : hasMap {
+            archive.codePart { archive in
+                archive.code(&engine.cellMap, empty: .none) { $1.code(&$0) }
+            }
+        }
+        if archive.version >= 8, archive.isReading ? !archive.isAtEnd : hasCells {
+            archive.codePart { engine.cells.code(&$0) }
         }
     }
 
@@ -203,6 +214,8 @@ extension Policy {
             receivers[place].escalateAfter = after
         }
         alerts.codeOffline(&archive)
+        // Without cells there is nothing behind (K7).
+        if archive.isReading ? !archive.isAtEnd : role != .whole { archive.code(&role) }
     }
 
     /// The policy as the journal keeps it.

@@ -30,6 +30,9 @@ struct PersonExtras: Sendable {
     /// True if any is there that is not written with the person.
     var isAny: Bool { flags != 0 }
 
+    /// True if any is there at all.
+    var isThere: Bool { isAny || factOverflow != nil }
+
     /// Most people have none of it: one byte. True if there is any.
     @discardableResult
     mutating func code(_ archive: inout Archive) -> Bool {

@@ -103,6 +103,21 @@ package struct Aggregates: Sendable {
 
     mutating func remove(_ person: Responder, now: ObservedTime) { change(person, by: -1, now) }
 
+    /// Others say of a region what they said otherwise before (K2).
+    mutating func change(
+        _ region: UInt32, from before: RegionSummary, to after: RegionSummary
+    ) {
+        let first = Int(region) * 4
+        while byRegion.count < first + 4 { byRegion.append(0) }
+        for status in 0..<4 {
+            let step = after.byStatus[status] - before.byStatus[status]
+            byRegion[first + status] += step
+            byStatus[status] += step
+        }
+        Self.change(&flappingByRegion, region, by: after.flapping - before.flapping)
+        Self.change(&unheardByRegion, region, by: after.unheard - before.unheard)
+    }
+
     /// An active person of whom nothing else changed was located anew.
     mutating func move(from before: ObservedTime, to after: ObservedTime, now: ObservedTime) {
         if before > .distantPast { ages.remove(before, now: now) }

@@ -105,6 +105,7 @@ package struct AlertText {
             let people = count == 1 ? "1 responder keeps" : "\(count.grouped) responders keep"
             return "\(people) dropping out\(inPlace)"
         case .responderOffline: return "\(place): \(offlineHeadline(causesShown))"
+        case .cellDark: return darkHeadline
         case .rollcallDrill: return "DRILL: a test of the way to you, nothing is wrong"
         case .rollcallOverloaded: return "Rollcall refuses writes: the watch is blind"
         case .rollcallStateLost: return "Rollcall lost what it knew: \(lost.words)"
@@ -221,8 +222,8 @@ package struct AlertText {
                 ? "Nobody changes between ONLINE and OFFLINE \(facts.limit) times within "
                     + "\(Self.span(facts.span)) any more." : passed
         case .responderOffline: return offlineEnded
-        case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
-            .rollcallUnsteady, .telemetryFeedDown, .watchdog:
+        case .cellDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+            .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             return ""
         }
     }
@@ -245,6 +246,7 @@ package struct AlertText {
                 "\(count.grouped) \(count == 1 ? "responder" : "responders") changed between ONLINE and "
                 + "OFFLINE at least \(facts.limit) times within \(Self.span(facts.span))."
         case .responderOffline: return offlinePassed
+        case .cellDark: return darkPassed
         case .rollcallDrill:
             return "Somebody asked Rollcall for a test of this receiver. It ends by itself."
         case .rollcallOverloaded:
@@ -262,11 +264,6 @@ package struct AlertText {
         case .watchdog:
             return "This alert always fires: when it stops coming, Rollcall has stopped."
         }
-    }
-
-    private var lost: StateLossCause {
-        let word = member.annotations.value(of: StateLossCause.annotation)
-        return StateLossCause.allCases.first { $0.word.bytes == word } ?? .gone
     }
 
     /// For how long it had to be true.
@@ -369,7 +366,7 @@ package struct AlertText {
     }
 
     /// `90 s`, `15 min`, `2 h`.
-    private static func span(_ span: Milliseconds) -> String {
+    static func span(_ span: Milliseconds) -> String {
         let count = span.count
         if count % 3_600_000 == 0, count > 0 { return "\(count / 3_600_000) h" }
         if count % 60_000 == 0, count > 0 { return "\(count / 60_000) min" }

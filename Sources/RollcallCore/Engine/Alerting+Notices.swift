@@ -90,7 +90,7 @@ extension Alerting {
             // There are as many as sources.
             return key.subject == .all
                 ? board.aboutRollcall.filter { board.muted.contains($0) } : []
-        case .highOfflineRate, .responderFlapping, .responderOffline, .rollcallDrill,
+        case .cellDark, .highOfflineRate, .responderFlapping, .responderOffline, .rollcallDrill,
             .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady,
             .watchdog:
             return []
@@ -260,8 +260,9 @@ extension Alerting {
             // That of no source is suspected where none is declared: it says something else.
             guard case .source = key.subject else { return nil }
             by = .init(name: .telemetryFeedDown, subject: .all)
-        case .noOnlineResponders, .responderFlapping, .rollcallDrill, .rollcallOverloaded,
-            .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady, .watchdog:
+        case .cellDark, .noOnlineResponders, .responderFlapping, .rollcallDrill,
+            .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady,
+            .watchdog:
             return nil
         }
         return board[by]?.state == .firing ? by : nil

@@ -12,6 +12,7 @@ extension Engine {
     /// In the order of `keys`.
     func facts(of keys: [AlertKey]) -> [AlertFacts] {
         var groups = keys.map { _ in GroupCount() }
+        if policy.role == .fleet { return keys.map { facts($0, GroupCount()) } }
         let known = keys.map(firstMissed)
         if zip(keys, known).contains(where: { !$0.name.isAboutRollcall && $1 == nil }) {
             gather(keys, &groups)
@@ -58,8 +59,8 @@ extension Engine {
         case .highOfflineRate: isMeant = person.status == .offline
         case .noOnlineResponders: isMeant = person.status != .online
         case .responderOffline: isMeant = person.isMissed
-        case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
-            .rollcallUnsteady, .telemetryFeedDown, .watchdog:
+        case .cellDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+            .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             isMeant = false
         }
         guard isMeant else { return }
@@ -84,9 +85,13 @@ extension Engine {
         if key.name == .responderOffline {
             facts.memberCauses = group.people.map { gaps[$0]?.report.suspected ?? .unexplained }
         }
-        facts.causes = GapCause.allCases.map {
-            AlertFacts.Cause(cause: $0, count: group.causes[Int($0.rawValue)])
-        }.filter { $0.count > 0 }
+        let causes =
+            policy.role == .fleet
+            ? causesOfCells(key)
+            : GapCause.allCases.map {
+                AlertFacts.Cause(cause: $0, count: group.causes[Int($0.rawValue)])
+            }
+        facts.causes = causes.filter { $0.count > 0 }
         // Stable: ties stay in the order in which causes are tried.
         facts.causes.sort { $0.count > $1.count }
         facts.causes.removeLast(max(0, facts.causes.count - AlertFacts.causesMax))

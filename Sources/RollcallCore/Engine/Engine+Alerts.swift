@@ -10,6 +10,10 @@ extension Engine {
             settleFlapping()
             settleMissed()
         }
+        if policy.role == .cell {
+            report.note(
+                isBlind: clock.isBlind, hasInput: alerting.board.hasInput, at: clock.wallNow)
+        }
         let evaluatesPeople = !clock.isBlind && alerting.board.isDue(clock.observedNow)
         // Most instants change nothing that somebody is told of.
         guard
@@ -101,7 +105,7 @@ extension Engine {
     private var evaluatesRollcall: Bool {
         sight.feed.isAnyMissing || clock.open[Int(BlindReason.overload.rawValue)] != nil
             || gaps.stall.isSuspected || alerting.notifications.wantsWatchdog
-            || liveness.reigns.steadyFrom(clock.now) != nil
+            || liveness.reigns.steadyFrom(clock.now) != nil || cells.isAnyDark
             || !alerting.board.aboutRollcall.isEmpty
     }
 
@@ -120,13 +124,16 @@ extension Engine {
         for source in missing { isTrue(.telemetryFeedDown, .source(source.name)) }
         if sight.feed.isAllMissing { isTrue(.telemetryFeedDown, .all) }
         if gaps.stall.isSuspected { isTrue(.telemetryFeedDown, .suspected) }
+        for cell in cells.cells where cell.isDark { isTrue(.cellDark, .cell(cell.name)) }
         if isOverloaded { isTrue(.rollcallOverloaded, .all) }
         if liveness.reigns.steadyFrom(clock.now) != nil { isTrue(.rollcallUnsteady, .all) }
         if alerting.notifications.wantsWatchdog { isTrue(.watchdog, .all) }
-        for key in keys.keys.sorted(by: AlertKey.areInOrder) {
+        for key in keys.keys.sorted(by: AlertKey.areInOrder)
+        where key.name.isEvaluated(by: policy.role) || alerting.board[key] != nil {
             let isOfFeed = key.name == .telemetryFeedDown
             evaluate(
-                key, keys[key] ?? false, isOfFeed ? stats : AlertStats(count: 1, total: 1),
+                key, keys[key] ?? false && key.name.isEvaluated(by: policy.role),
+                isOfFeed ? stats : AlertStats(count: 1, total: 1),
                 now: now, &changes)
         }
     }
@@ -146,6 +153,7 @@ extension Engine {
 
     private mutating func evaluatePeople(_ changes: inout AlertChanges) {
         let dirty = alerting.board.takeDirty()
+        if policy.role == .cell { note(dirty: dirty.regions, isAll: dirty.isAll) }
         var keys = alerting.board.takeExpired(clock.observedNow) + dirty.keys
         let fleet = AlertKey(name: .highOfflineRate, subject: .all)
         let offline = Int(Status.offline.rawValue)
@@ -158,11 +166,13 @@ extension Engine {
             appendAlerts(of: region, to: &keys)
         }
         if dirty.isAll {
+            keys += cells.undecided
             alerting.board.forEach { key, _ in
                 if !key.name.isAboutRollcall { keys.append(key) }
             }
             for region in policy.coverageRegions where !region.isEmpty {
-                keys += AlertName.ofRegions.map { AlertKey(name: $0, subject: .region(region)) }
+                keys += AlertName.ofRegions.filter { $0.isEvaluated(by: policy.role) }
+                    .map { AlertKey(name: $0, subject: .region(region)) }
             }
         }
         keys.sort(by: AlertKey.areInOrder)
@@ -185,7 +195,7 @@ extension Engine {
                 case .noOnlineResponders: aggregates.count(.online, in: region) == 0
                 case .responderFlapping: aggregates.flapping(in: region) > 0
                 case .responderOffline: aggregates.missed(in: region) > 0
-                case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+                case .cellDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
                     .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
                     false
                 }
@@ -196,7 +206,15 @@ extension Engine {
 
     private mutating func evaluatePeople(_ key: AlertKey, _ changes: inout AlertChanges) {
         let now = clock.observedNow.milliseconds
-        let (isTrue, stats) = condition(key)
+        let (isTrue, stats) = knownCondition(key)
+        guard let isTrue else {
+            cells.undecided.insert(key)
+            return
+        }
+        // Of what was not known it is not known either since when it is true.
+        if cells.undecided.remove(key) != nil {
+            alerting.board.startAnew(key, policy.alerts[key.name], now: now)
+        }
         evaluate(key, isTrue, stats, now: now, &changes)
     }
 
@@ -207,9 +225,26 @@ extension Engine {
     }
 
     /// Returns whether an alert about people is true now, and its numbers.
-    func condition(_ key: AlertKey) -> (Bool, AlertStats) {
-        let counts = counts(key.subject)
+    func condition(_ key: AlertKey) -> (isTrue: Bool, stats: AlertStats) {
+        condition(key, on: counted(key.subject))
+    }
+
+    /// The numbers that alerts about a subject are judged by.
+    func counted(_ subject: AlertSubject) -> RegionSummary {
+        let region = number(of: subject)
+        var summary = RegionSummary()
+        summary.byStatus = counts(subject)
+        summary.flapping = region.map { aggregates.flapping(in: $0) } ?? 0
+        summary.unheard = region.map { aggregates.unheard(in: $0) } ?? 0
+        return summary
+    }
+
+    /// Returns the same on numbers that may be.
+    func condition(_ key: AlertKey, on summary: RegionSummary) -> (isTrue: Bool, stats: AlertStats)
+    {
+        let counts = summary.byStatus
         let active = counts.reduce(0, +)
+        guard key.name.isEvaluated(by: policy.role) else { return (false, AlertStats()) }
         let offline = counts[Int(Status.offline.rawValue)]
         switch key.name {
         case .highOfflineRate:
@@ -219,29 +254,31 @@ extension Engine {
                     && isHighOffline(offline, active: active),
                 AlertStats(count: offline, total: active)
             )
-        case .noOnlineResponders: return noOnline(key.subject, counts)
+        case .noOnlineResponders: return noOnline(key.subject, summary)
         case .responderFlapping:
-            let flapping = number(of: key.subject).map { aggregates.flapping(in: $0) } ?? 0
-            return (flapping > 0, AlertStats(count: flapping, total: active))
+            return (summary.flapping > 0, AlertStats(count: summary.flapping, total: active))
         case .responderOffline:
             let missed = number(of: key.subject).map { aggregates.missed(in: $0) } ?? 0
             return (missed > 0, AlertStats(count: missed, total: active))
-        case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
-            .rollcallUnsteady, .telemetryFeedDown, .watchdog:
+        case .cellDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+            .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             return (false, AlertStats())
         }
     }
 
     /// Unreachable, or unstaffed where somebody always must be (A4, F29).
-    private func noOnline(_ subject: AlertSubject, _ counts: [Int]) -> (Bool, AlertStats) {
+    private func noOnline(
+        _ subject: AlertSubject, _ summary: RegionSummary
+    ) -> (isTrue: Bool, stats: AlertStats) {
+        let counts = summary.byStatus
         let active = counts.reduce(0, +)
         guard active > 0 else {
             let isCovered = policy.coverageRegions.contains(subject.name)
             return (isCovered && alerting.board.hasInput, AlertStats())
         }
-        let unheard = number(of: subject).map { aggregates.unheard(in: $0) } ?? 0
         let silent =
-            counts[Int(Status.degraded.rawValue)] + counts[Int(Status.offline.rawValue)] + unheard
+            counts[Int(Status.degraded.rawValue)] + counts[Int(Status.offline.rawValue)]
+            + summary.unheard
         let isUnreachable = counts[Int(Status.online.rawValue)] == 0 && silent > 0
         return (isUnreachable, AlertStats(count: silent, total: active))
     }

@@ -23,23 +23,32 @@ extension Engine {
         return (gap.report.suspected, gap.report.openedAt)
     }
 
-    /// The instant at which the feed is to be suspected if no batch comes (B3).
+    /// The instant at which the feed is to be suspected if no batch comes (B3); none while a failing store
+    /// has us refuse them (D6).
     var nextStall: RunningTime {
-        sight.feed.sources.isEmpty ? gaps.nextStall(policy) : .distantFuture
+        guard sight.feed.sources.isEmpty, !sight.isStoreFailing, policy.role != .fleet else {
+            return .distantFuture
+        }
+        return gaps.nextStall(policy)
     }
 
     /// Suspects the feed if it is time to.
     mutating func settleStall() {
         guard nextStall <= clock.now else { return }
         gaps.suspectFeed(&people, policy, clock, &decisions)
+        followSuspicions()
     }
 
     /// Delivers the verdicts that are due.
     mutating func settleVerdicts() {
         let first = decisions.count
-        for number in gaps.deliverVerdicts(&people, policy, clock, &counters, &decisions) {
-            people.roster[number].hasGap = false
+        let due = gaps.deliverVerdicts(&people, policy, clock, &counters, &decisions)
+        if policy.role == .cell {
+            for case .gap(_, let number, let gap) in decisions[first...] {
+                endReport(number, gap.report.suspected)
+            }
         }
+        for number in due { people.roster[number].hasGap = false }
         guard policy.alerts.responderOffline.isEnabled else { return }
         for case .gap(_, let number, let gap) in decisions[first...] {
             guard let verdict = gap.verdict else { continue }

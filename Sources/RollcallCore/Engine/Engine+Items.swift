@@ -25,7 +25,7 @@ extension Engine {
                 alerting.board.heard()
                 continue
             }
-            guard let number = number(of: item, list.bytes.span, index, &receipt) else { continue }
+            guard let number = number(of: item, list, index, &receipt) else { continue }
             // The server's opinion alone says nothing about who is missing (F29).
             if item.kind != .transition { alerting.board.heard() }
             switch item.kind {
@@ -44,10 +44,11 @@ extension Engine {
 
     /// The person that an item is about, enrolled now if need be; nil if the item is refused.
     mutating func number(
-        of item: Item, _ bytes: Span<UInt8>, _ index: Int, _ receipt: inout Receipt
+        of item: Item, _ list: ItemList, _ index: Int, _ receipt: inout Receipt
     ) -> Int? {
-        let range = item.responderID.indices
-        if let number = roster.number(of: bytes, range) { return number }
+        let (bytes, range) = (list.bytes.span, item.responderID.indices)
+        let first = index < list.numbers.count ? list.numbers[index] : nil
+        if let number = roster.number(of: bytes, range, tryingFirst: first) { return number }
         let isErased = erasures.holds(
             bytes, range, now: clock.now, retention: policy.retention)
         if isErased && (item.kind != .responder || item.isKnownOnly) {
@@ -280,6 +281,7 @@ extension Engine {
             if turn > 0 {
                 delayExemplars.note(
                     Exemplar(delay, turn: turn, at: clock.wallNow), in: counters.delay)
+                nativeDelay.observe(delay)
             }
             counters.delayBy[Int(duty.rawValue) * 4 + Int(platform.rawValue)].observe(delay)
         }

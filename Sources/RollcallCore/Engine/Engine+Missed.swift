@@ -80,12 +80,11 @@ extension Engine {
     mutating func awaitMissedAnew() {
         alerting.stopAwaitingMissed()
         guard policy.alerts.responderOffline.isEnabled else { return }
-        for number in 0..<roster.count { awaitMissed(number) }
+        for number in 0..<roster.count { awaitMissed(roster[number], number) }
     }
 
     /// Waits for a person who is not counted yet and may come to be.
-    mutating func awaitMissed(_ number: Int) {
-        let person = roster[number]
+    mutating func awaitMissed(_ person: Responder, _ number: Int) {
         guard !person.isMissed, isToBeMissed(person) else { return }
         alerting.awaitMissed(number, at: missedFrom(person))
     }

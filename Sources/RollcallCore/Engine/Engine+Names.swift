@@ -16,6 +16,8 @@ extension Engine {
     /// Regions went: nobody is told of them any more, nor are they counted.
     private mutating func follow(_ gone: [People.GoneRegion]) {
         for (number, name) in gone {
+            // What was last said of it is not so any more, and its number may be another's.
+            if policy.role == .cell, alerting.board.isDirty(number) { report.left.append(name) }
             alerting.board.noteGone(name)
             counters.dark.drop(number)
         }
@@ -29,6 +31,12 @@ extension Engine {
         people.beginNames(policy)
         gaps.restoreRegions(&people.regions)
         for kind in NameTableKind.allCases { people[kind].noteUnused(named: version < 6) }
+        for (region, summary) in cells.cells.flatMap(\.regions) {
+            guard regions.hasNumber(region) else { continue }
+            regions.use(region)
+            people.aggregates.change(region, from: RegionSummary(), to: summary)
+        }
+        recountReport()
         dropNames()
     }
 

@@ -92,6 +92,10 @@ extension Engine {
         guard let number = known else { return }
         decisions.append(.person(at: clock.wallNow, PersonReport(erased: hash)))
         keepDark(of: roster[number])
+        if policy.role == .cell {
+            report.add(reportPart(number), times: -1)
+            report.left.append(regions[roster[number].region])
+        }
         aggregates.remove(roster[number], now: clock.observedNow)
         alerting.board.follow(from: roster[number], to: Responder())
         people.leaveGroups(roster[number], number, &nudges.toEvaluate)
@@ -129,6 +133,7 @@ extension Engine {
                 engine.changeDark(&person, number)
             }
         }
+        if policy.role != old.role { recountReport() }
         let pace = PacePolicy(policy)
         if pace != PacePolicy(old) { people.aggregates.changePace(to: pace, people.roster) }
         let changed = decisions[firstDecision...].sorted { a, b in

@@ -49,6 +49,8 @@ package struct Engine: Sendable {
     package var turn: Int64 = 0
     /// A delay of each bucket. They decide nothing, and are in no checkpoint.
     package internal(set) var delayExemplars = Exemplars(of: Counters.delays)
+    /// The delays since the process began. They decide nothing, and are in no checkpoint (V22).
+    package internal(set) var nativeDelay = NativeHistogram(beside: Counters.delays)
 
     var namesRefused: FactSet = []
 
@@ -62,7 +64,13 @@ package struct Engine: Sendable {
     var liveness = Liveness()
     /// The members of the cluster, as its log names them; nobody on one machine.
     package internal(set) var membership = Membership()
+    /// The map of the fleet's cells; nil where there are none, or nobody brought one yet (K1).
+    package internal(set) var cellMap: CellMap?
     var gaps = GapBook()
+    /// The cells, as the fleet cell knows them.
+    package internal(set) var cells = CellBook()
+    /// Of a cell, the changes that it has not said yet.
+    var report = CellReport()
     package internal(set) var alerting = Alerting()
     package internal(set) var nudges = Nudging()
     /// The places of those who are told of events.
@@ -72,7 +80,7 @@ package struct Engine: Sendable {
     /// The last instant whose close decided something.
     package private(set) var closedAt = RunningTime.distantPast
     /// True while something was folded at the present instant that is not closed yet.
-    private(set) var isUnclosed = false
+    var isUnclosed = false
     /// Until when there is a calm; the distant past while there is none, or nobody asked.
     var idleUntil = RunningTime.distantPast
 
@@ -82,6 +90,7 @@ package struct Engine: Sendable {
         people.aggregates = Aggregates(PacePolicy(policy))
         people.beginNames(policy)
         alerting.follow(policy.receivers, policy.alerts)
+        gaps.notesSuspicions = policy.role == .cell
     }
 
     // MARK: - Time
@@ -92,7 +101,8 @@ package struct Engine: Sendable {
         next = min(
             next, nextRunningAlert, alerting.nextNotice(policy.receivers),
             nudges.nextInstant(policy.nudges, clock), clock.nextReport,
-            liveness.reigns.steadyFrom(clock.now) ?? .distantFuture)
+            liveness.reigns.steadyFrom(clock.now) ?? .distantFuture,
+            sight.isStoreFailing ? .distantFuture : cells.nextDark)
         guard !clock.isBlind else { return max(next, clock.now) }
         if let pause = liveness.nextPause {
             next = min(next, RunningTime(milliseconds: pause.milliseconds) - clock.wallOffset)
@@ -120,8 +130,10 @@ package struct Engine: Sendable {
     /// `instant` next needs not say so before.
     package mutating func pass(before instant: RunningTime, relief: Relief = { _, _ in }) {
         idleUntil = .distantPast
+        // Nothing falls due before the present one: of all that comes at one instant the first asks.
+        guard clock.now < instant else { return }
         // What was folded at the present one is evaluated there, not later (L12).
-        if isUnclosed, clock.now < instant { settle(relief: relief) }
+        if isUnclosed { settle(relief: relief) }
         while true {
             let next = nextInstant()
             guard next < instant else { return }
@@ -137,21 +149,8 @@ package struct Engine: Sendable {
         settle(relief: relief)
     }
 
-    /// Returns the state as seen at `instant`, before which time alone changes nothing: only ages
-    /// differ. For questions.
-    package func viewed(at instant: RunningTime) -> Engine {
-        var view = self
-        view.gaps.dark.freeze(at: clock.observedNow)
-        view.clock.now = max(clock.now, instant)
-        return view
-    }
-
-    /// Returns the state, blind since `instant` because the store fails. For questions (J6).
-    package func unstorable(since instant: RunningTime) -> Engine {
-        var view = viewed(at: instant)
-        view.clock.lose(.store, since: instant)
-        return view
-    }
+    /// True from the event that the store fails to the one that it does not (B1).
+    package var isStoreFailing: Bool { sight.isStoreFailing }
 
     // MARK: - Folding
 
@@ -161,6 +160,7 @@ package struct Engine: Sendable {
         let previous = clock.now
         let instant = hasBegun ? max(instant, previous) : instant
         switch event {
+        case .summaries(let summaries): return hear(summaries, at: instant)
         case .start: resume(.stopped, since: previous, at: instant)
         case .reign(let reign):
             let turnMax = Milliseconds(Self.turnEvery.count + Self.turnLateAfter.count)
@@ -200,6 +200,7 @@ package struct Engine: Sendable {
         emit(sight.feed.skews.expire(now: instant))
         clock.lose(reason, since: since)
         gaps.stall.didNotRun(instant - since)
+        cells.didNotListen(instant - since)
         if instant - since >= ObservationClock.graceFrom {
             alerting.notifications.wasAbsent(from: clock.wall(since), to: clock.wallNow)
         }
@@ -234,7 +235,12 @@ package struct Engine: Sendable {
             clock.step(step)
             emit(sight.feed.skews.step(step))
             if step > Nudging.stepMax { nudges.freeze(policy.nudges, wall: clock.wallNow) }
-        case .store(let isFailing): sight.store(isFailing: isFailing, now: clock.now)
+        case .store(let isFailing):
+            if sight.isStoreFailing, !isFailing {
+                gaps.stall.beginAnew(clock)
+                cells.listenAnew(clock.now)
+            }
+            sight.store(isFailing: isFailing, now: clock.now)
         case .refused(let count): sight.refused(count, now: clock.now)
         case .policy(let policy): change(to: policy)
         case .start(let isRestored):
@@ -264,8 +270,13 @@ package struct Engine: Sendable {
             receipt.isKeyKept = true
             receipt.keysForgotten = requestKeys.keep(request, at: clock.now)
         case .subscription(let mark): receipt.accepted = subscriptions.take(mark) ? 1 : 0
+        case .cells(let map):
+            receipt.cellMapFault = cellMap.apply(map)
+            for cell in cellMap?.cells ?? [] where policy.role == .fleet {
+                cells.await(cell.name, since: clock.now)
+            }
         case .action(let report): decisions.append(.action(at: clock.wallNow, report))
-        case .turn, .stop: break
+        case .turn, .stop, .summaries: break
         }
         return receipt
     }
@@ -333,6 +344,7 @@ package struct Engine: Sendable {
             settleVerdicts()
             settleHoles()
         }
+        settleDarkCells()
         settleAlerts()
         settleNudges()
         dropNames()
@@ -342,6 +354,7 @@ package struct Engine: Sendable {
 
     /// Changes a person, and lets everybody follow who must know of it.
     mutating func edit(_ number: Int, _ body: (inout Engine, inout Responder) -> Void) {
+        let part = policy.role == .cell ? reportPart(number) : nil
         recount(number) { engine, person in
             let before = person
             body(&engine, &person)
@@ -350,6 +363,7 @@ package struct Engine: Sendable {
             engine.followMissed(from: before, &person, number)
             engine.alerting.board.follow(from: before, to: person)
         }
+        if policy.role == .cell { followReport(from: part, number) }
     }
 
     /// Counts a person out, lets `body` change them, counts them in, arms their next deadline and

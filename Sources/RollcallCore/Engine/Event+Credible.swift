@@ -15,6 +15,8 @@ extension Event {
         case .reign(let reign):
             reign.number > 0 && (0...Self.spanMax).contains(reign.unobserved.count)
         case .membership(let change): change.isCredible
+        case .cells(let map): map.isCredible
+        case .summaries(let list): list.allSatisfy(\.isCredible)
         case .items, .roster, .erase, .clock, .store, .policy, .silence, .take, .drill, .outcome,
             .pushed,
             .wake, .ask, .turn, .start, .done, .action, .subscription, .stop:

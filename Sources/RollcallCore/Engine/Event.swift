@@ -53,6 +53,10 @@ package enum Event: Sendable {
     indirect case action(ActionReport)
     /// A subscriber has come so far.
     indirect case subscription(SubscriptionMark)
+    /// The fleet is divided into cells by this map from now on, if it is newer than the one that is held.
+    indirect case cells(CellMap)
+    /// Summaries of cells, complete through the instant at which it is folded.
+    case summaries([Summary])
     /// We stop.
     case stop
 }
@@ -194,6 +198,8 @@ package struct Receipt: Equatable, Sendable {
     package var keysForgotten = 0
     /// The reason why a change of the list of members was not taken.
     package var membershipFault: MembershipFault?
+    /// The reason why a map of cells was not taken.
+    package var cellMapFault: CellMapFault?
 
     package init() {}
 
@@ -223,6 +229,6 @@ package struct Receipt: Equatable, Sendable {
             && a.wakesBeyond == b.wakesBeyond && a.ask == b.ask && a.drill == b.drill
             && a.repeated == b.repeated && a.isOtherRequest == b.isOtherRequest
             && a.isKeyKept == b.isKeyKept && a.keysForgotten == b.keysForgotten
-            && a.membershipFault == b.membershipFault
+            && a.membershipFault == b.membershipFault && a.cellMapFault == b.cellMapFault
     }
 }

@@ -16,12 +16,27 @@ package struct GapBook: Sendable {
     package internal(set) var stall = Stall()
     /// The number that the next gap that counts gets.
     var nextNumber: Int64 = 1
+    /// True to note of whom something else is suspected than before.
+    var notesSuspicions = false
+    /// Those people, with what was suspected before, since somebody asked.
+    private var suspicions: [(number: Int, before: GapCause)] = []
 
     init() {}
 
     /// The gap of person `number` that is open or waits for its verdict.
     @inline(__always)
     subscript(number: Int) -> Gap? { gaps[number] }
+
+    /// Returns what is suspected of person `number`; nil without a gap.
+    @inline(__always)
+    func cause(of number: Int) -> GapCause? { gaps.read(number) { $0.kept.report.suspected } }
+
+    /// Takes those of whom something else is suspected since the last time.
+    mutating func takeSuspicions() -> [(number: Int, before: GapCause)] {
+        if suspicions.isEmpty { return [] }
+        defer { suspicions = [] }
+        return suspicions
+    }
 
     /// All of them, as they are now.
     var byNumber: SideTable<Gap> { gaps }
@@ -134,6 +149,7 @@ package struct GapBook: Sendable {
             gap.report = report
             people.aggregates.openGaps.change(from: before, to: gap.openCause)
             if suspected != .massGap {
+                if notesSuspicions { suspicions.append((number, suspected)) }
                 Self.emit(gap, number, .evaluated, clock, &decisions)
             }
         } else {

@@ -12,7 +12,8 @@ extension People {
 
     /// Sets how many names there may be, as the settings say.
     mutating func boundNames(_ policy: Policy) {
-        regions.countMax = policy.regionNamesMax
+        // Those of the fleet cell are its cells', each of which has so many at most.
+        regions.countMax = policy.role == .fleet ? .max : policy.regionNamesMax
         circles.countMax = policy.circleNamesMax
         versions.countMax = policy.versionNamesMax
     }

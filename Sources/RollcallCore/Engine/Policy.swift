@@ -76,6 +76,8 @@ package struct Policy: Equatable, Sendable {
     package var versionNamesMax = 10_000
     /// Regions with labels of their own; metrics only (F30).
     package var regionLabelsMax = 256
+    /// The part of a fleet's watch that this is (K2).
+    package var role = FleetRole.whole
     /// Regions that must always be staffed.
     package var coverageRegions: [[UInt8]] = []
 

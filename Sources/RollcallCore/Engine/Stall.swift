@@ -28,6 +28,11 @@ package struct Stall: Sendable {
     /// Its clock runs only while we run (F11).
     mutating func didNotRun(_ span: Milliseconds) { lastBatch = lastBatch.map { $0 + span } }
 
+    /// Whoever sent meanwhile was refused by us: what is missed is missed from now on (D6).
+    mutating func beginAnew(_ clock: ObservationClock) {
+        if !isSuspected, lastBatch != nil { lastBatch = clock.now }
+    }
+
     /// A source was declared: from now on it is known, not suspected.
     mutating func end() { isSuspected = false }
 

@@ -49,6 +49,22 @@ package enum JSONWriter {
         }
     }
 
+    /// Appends a list of what `append` writes of each element.
+    @inlinable
+    package static func list<Element>(
+        _ elements: some Sequence<Element>, to output: inout [UInt8],
+        _ append: (Element, inout [UInt8]) -> Void
+    ) {
+        output.append(UInt8(ascii: "["))
+        var isFirst = true
+        for element in elements {
+            if !isFirst { output.append(UInt8(ascii: ",")) }
+            isFirst = false
+            append(element, &output)
+        }
+        output.append(UInt8(ascii: "]"))
+    }
+
     /// Appends a number of ten-thousandths, without trailing zeros; not below zero.
     package static func fraction(_ tenThousandths: Int64, to output: inout [UInt8]) {
         integer(tenThousandths / 10_000, to: &output)

@@ -40,12 +40,7 @@ struct ObjectWriter {
         _ name: StaticString, _ values: [Value], _ body: (Value, inout [UInt8]) -> Void
     ) {
         key(name)
-        bytes.append(UInt8(ascii: "["))
-        for (index, value) in values.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            body(value, &bytes)
-        }
-        bytes.append(UInt8(ascii: "]"))
+        JSONWriter.list(values, to: &bytes, body)
     }
 
     /// A value that is JSON already.

@@ -75,6 +75,9 @@ package struct ItemList: Sendable {
     package var bytes: [UInt8] = []
     /// The end of each item in `bytes`.
     package var ends: [Int] = []
+    /// The numbers of the people whom the items were about when they were stored, one each; empty if
+    /// nobody knows. They say where to look first, and nothing else.
+    package var numbers: [Int] = []
 
     package init() {}
 

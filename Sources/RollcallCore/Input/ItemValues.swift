@@ -283,19 +283,20 @@ extension ItemScanner {
     private mutating func telemetryWord(
         _ index: Int, _ parent: StaticString, _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) -> UInt8 {
-        let field = Telemetry.fields[index]
+        // Read where they stand: a field that is taken out is counted, by all threads in one place.
         guard cursor.peek(body) == UInt8(ascii: "\"") else {
             try skip(&cursor, body)
-            note("\(parent)\(field.name)", .malformed, "not a string")
+            note("\(parent)\(Telemetry.fields[index].name)", .malformed, "not a string")
             return 0
         }
         let word = ShortWord(try cursor.string(body), body)
-        for value in 1..<field.values.count where word == ShortWord(field.values[value]) {
-            if value == field.other { break }
+        for value in 1..<Telemetry.fields[index].values.count
+        where word == ShortWord(Telemetry.fields[index].values[value]) {
+            if value == Telemetry.fields[index].other { break }
             return UInt8(value)
         }
-        note("\(parent)\(field.name)", .unknownValue, "unknown value")
-        return field.other
+        note("\(parent)\(Telemetry.fields[index].name)", .unknownValue, "unknown value")
+        return Telemetry.fields[index].other
     }
 
     // MARK: - Words

@@ -100,7 +100,7 @@ package struct ObservationClock: Sendable {
     func running(_ instant: ObservedTime) -> RunningTime { now + (instant - observedNow) }
 
     /// The running instant that lies as far back as the wall says.
-    func instant(of time: Timestamp) -> RunningTime { now - (wallNow - time) }
+    package func instant(of time: Timestamp) -> RunningTime { now - (wallNow - time) }
 
     /// The last running instant at which observed time was `instant`.
     func wasRunning(at instant: ObservedTime) -> RunningTime {

@@ -61,6 +61,8 @@ extension Exposition {
         for name in AlertName.allCases where name != .rollcallDrill {
             // On one machine there are no reigns (S16).
             if name == .rollcallUnsteady, engine.liveness.reigns.isEmpty { continue }
+            // Only the fleet cell knows cells (K7).
+            if name == .cellDark, engine.policy.role != .fleet { continue }
             for state in AlertState.shown {
                 counts[AlertSeries(name, engine.policy.alerts[name].severity, state)] = 0
             }

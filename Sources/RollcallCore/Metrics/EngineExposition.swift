@@ -38,7 +38,8 @@ extension Exposition {
         family(
             "location_update_delay_seconds", .histogram,
             "Time from capture of a location to receipt by the backend.")
-        histogram(engine.counters.delay, exemplars: engine.delayExemplars)
+        histogram(
+            engine.counters.delay, exemplars: engine.delayExemplars, native: engine.nativeDelay)
         family("status_transitions", .counter, "Status changes of responders, whoever saw them.")
         for from in Status.allCases {
             for to in Status.allCases where to != from {

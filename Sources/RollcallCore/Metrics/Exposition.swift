@@ -60,6 +60,9 @@ package struct Exposition: Sendable {
     /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
 
+    /// The histograms that another language tells otherwise, by the names of their families.
+    package private(set) var natives: [[UInt8]: NativeHistogram] = [:]
+
     private var name: StaticString = ""
     private var help: StaticString = ""
     private var suffix: StaticString = ""
@@ -212,11 +215,13 @@ package struct Exposition: Sendable {
         return page.bytes
     }
 
-    /// The one series of a histogram family without labels.
+    /// The one series of a histogram family without labels; `native` is what was counted beside it.
     package mutating func histogram(
-        _ histogram: Histogram, decimals: Int = 3, exemplars: Exemplars? = nil
+        _ histogram: Histogram, decimals: Int = 3, exemplars: Exemplars? = nil,
+        native: NativeHistogram? = nil
     ) {
         self.histogram([:], histogram, decimals: decimals, exemplars: exemplars)
+        if let native { natives[name.bytes] = native }
     }
 
     /// One series of a histogram family. Its numbers have so many `decimals`: 3 if they are

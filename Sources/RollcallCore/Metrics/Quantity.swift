@@ -57,4 +57,62 @@ package struct Quantity: Equatable, Sendable, ExpressibleByIntegerLiteral {
         }
         return true
     }
+
+    // MARK: - Reading
+
+    /// Reads the notation that `append` and `appendCanonical` write; nil for anything else, and for what
+    /// is beyond 64 bits.
+    package init?(_ text: some Collection<UInt8>) {
+        var rest = text[...]
+        let isNegative = rest.first == UInt8(ascii: "-")
+        if isNegative { rest = rest.dropFirst() }
+        // Below 0, where there is one more.
+        var units: Int64 = 0
+        var decimals = -1
+        var hasDigit = false
+        for byte in rest {
+            if byte == UInt8(ascii: "."), decimals < 0, hasDigit {
+                decimals = 0
+                continue
+            }
+            guard (0x30...0x39) ~= byte else { return nil }
+            let (tens, isTooMuch) = units.multipliedReportingOverflow(by: 10)
+            let (rest, isStillTooMuch) = tens.subtractingReportingOverflow(Int64(byte - 0x30))
+            guard !isTooMuch, !isStillTooMuch else { return nil }
+            units = rest
+            hasDigit = true
+            if decimals >= 0 { decimals += 1 }
+        }
+        guard hasDigit, decimals != 0, decimals <= 18, isNegative || units > Int64.min else {
+            return nil
+        }
+        self.init(isNegative ? units : -units, decimals: max(0, decimals))
+    }
+
+    /// The nearest binary fraction.
+    package var double: Double {
+        var scale = 1.0
+        for _ in 0..<decimals { scale *= 10 }
+        return Double(units) / scale
+    }
+
+    /// Returns by how much this is more than another one, exactly; nil if 64 bits do not hold that.
+    package func difference(from other: Quantity) -> Quantity? {
+        let decimals = max(decimals, other.decimals)
+        guard let mine = scaled(to: decimals), let theirs = other.scaled(to: decimals) else {
+            return nil
+        }
+        let (difference, isTooMuch) = mine.subtractingReportingOverflow(theirs)
+        return isTooMuch ? nil : Quantity(difference, decimals: decimals)
+    }
+
+    private func scaled(to decimals: Int) -> Int64? {
+        var scaled = units
+        for _ in self.decimals..<decimals {
+            let (more, isTooMuch) = scaled.multipliedReportingOverflow(by: 10)
+            if isTooMuch { return nil }
+            scaled = more
+        }
+        return scaled
+    }
 }

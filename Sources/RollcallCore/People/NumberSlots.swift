@@ -36,6 +36,19 @@ struct NumberSlots: Sendable {
         count += 1
     }
 
+    /// Puts in numbers from `first` on that are not there, all with a hash that is known, and leaves out
+    /// those without one. `hash` tells that of every number before.
+    mutating func insert(_ hashes: [Int?], from first: Int, hash: (Int) -> Int) {
+        reserve(count + hashes.count, hash: hash)
+        var number = UInt32(first)
+        for known in hashes {
+            number += 1
+            guard let known else { continue }
+            place(number, known)
+            count += 1
+        }
+    }
+
     /// Makes room for so many numbers in all.
     mutating func reserve(_ numbers: Int, hash: (Int) -> Int) {
         guard numbers * 2 > slots.count else { return }

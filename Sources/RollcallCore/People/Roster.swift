@@ -31,9 +31,13 @@ package struct Roster: Sendable {
         idBytes[Self.idRange(pages, number)]
     }
 
-    /// The number of the person whose id is `bytes[range]`.
-    package func number(of bytes: Span<UInt8>, _ range: Range<Int>) -> Int? {
+    /// The number of the person whose id is `bytes[range]`. If it is that of the one who is tried `first`,
+    /// nobody is sought: the index is somewhere else in memory for each.
+    package func number(
+        of bytes: Span<UInt8>, _ range: Range<Int>, tryingFirst first: Int? = nil
+    ) -> Int? {
         let id = bytes.extracting(range).bytes
+        if let first, (0..<count).contains(first), !range.isEmpty, isID(first, id) { return first }
         return slots.first(NumberSlots.hash(id)) { isID($0, id) }
     }
 
@@ -41,26 +45,54 @@ package struct Roster: Sendable {
     package func number(of id: [UInt8]) -> Int? { number(of: id.span, 0..<id.count) }
 
     /// Enrols a person who is not there yet, under the next number.
-    mutating func enrol(
-        _ bytes: Span<UInt8>, _ range: Range<Int>, as person: Responder = Responder()
-    ) -> Int {
+    mutating func enrol(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
         let number = count
         let page = number / Self.pageSize
         let offset = UInt32(idBytes.count)
         bytes.extracting(range).withUnsafeBufferPointer { idBytes.append(contentsOf: $0) }
-        if page == pages.count {
-            var page = ContiguousArray<Responder>()
-            page.reserveCapacity(Self.pageSize)
-            pages.append(page)
-        }
-        pages[page].append(person)
+        if page == pages.count { pages.append(Self.emptyPage) }
+        pages[page].append(Responder())
         // In place: a person's copy costs more than the rest of this.
         pages[page][number % Self.pageSize].idOffset = offset
         pages[page][number % Self.pageSize].idCount = UInt8(range.count)
         count += 1
-        // An erased person, put back from a checkpoint, keeps the number and has no id.
         if !range.isEmpty { place(number) }
         return number
+    }
+
+    /// A page with room for the people who belong there.
+    static var emptyPage: ContiguousArray<Responder> {
+        var page = ContiguousArray<Responder>()
+        page.reserveCapacity(pageSize)
+        return page
+    }
+
+    // MARK: - Coming back
+
+    /// Bytes that all ids take.
+    var idBytesCount: Int { idBytes.count }
+
+    /// Puts the next people back, who say where their ids will stand; they are found once these are
+    /// there, see `place(ids:_:from:)`.
+    mutating func append(_ page: ContiguousArray<Responder>) {
+        if count.isMultiple(of: Self.pageSize) {
+            pages.append(page)
+            count += page.count
+            return
+        }
+        for person in page {
+            if count.isMultiple(of: Self.pageSize) { pages.append(Self.emptyPage) }
+            pages[pages.count - 1].append(person)
+            count += 1
+        }
+    }
+
+    /// Puts back the ids of people from `first` on, who are found by `hashes` from now on. An erased one
+    /// keeps the number and has none.
+    mutating func place(ids: [UInt8], _ hashes: [Int?], from first: Int) {
+        self.idBytes += ids
+        let (pages, idBytes) = image
+        slots.insert(hashes, from: first) { Self.hash(pages, idBytes, $0) }
     }
 
     /// Makes room for so many people in all.

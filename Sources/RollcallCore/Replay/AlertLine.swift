@@ -19,6 +19,7 @@ package enum AlertLine {
         case .all: break
         case .region(let name): object.text("region", name)
         case .source(let name): object.text("source", name)
+        case .cell(let name): object.text("cell", name)
         case .suspected: object.word("suspected", "true")
         }
         object.end()

@@ -61,6 +61,13 @@ package enum EventLine {
             }
         case .membership(let change):
             line("membership", nil, at, &output) { append(change, to: &$0) }
+        case .cells(let map): line("cells", nil, at, &output) { map.write(to: &$0) }
+        case .summaries(let list):
+            line("summaries", nil, at, &output) { body in
+                var text: [UInt8] = []
+                Base64.append(Summary.journalBytes(of: list), to: &text)
+                body.text("bytes", text)
+            }
         case .action: line("action", nil, at, &output)
         case .subscription: line("subscription", nil, at, &output)
         case .stop: line("stop", nil, at, &output)

@@ -51,6 +51,8 @@ package struct ReplayCheck {
     /// The first that an erasure explains, and the number of lines that differ so.
     package private(set) var erasedDifference: Difference?
     package private(set) var erasedDifferences = 0
+    /// Gaps that were, on one side or the other, those of many who fell silent together.
+    private var groupedGaps: Set<UInt64> = []
     private var isEnded = false
     /// True if somebody who is erased was known where it begins.
     private var beginsErased = false
@@ -112,7 +114,9 @@ package struct ReplayCheck {
             turns += 1
             turn = line.number
             for bytes in decided {
-                stored.append(LineQueue.Line(bytes: bytes, turn: turn, kind: Kind(line: bytes)))
+                let line = LineQueue.Line(bytes: bytes, turn: turn, kind: Kind(line: bytes))
+                noteGroup(line)
+                stored.append(line)
             }
         }
         if otherRules == nil, line.engineVersion != Engine.version, line.engineVersion > 0 {
@@ -133,8 +137,23 @@ package struct ReplayCheck {
             bytes.removeLast()
             lines.append(LineQueue.Line(bytes: bytes, turn: turn, kind: kind))
         }
-        for line in lines { replayed.append(line) }
+        for line in lines {
+            noteGroup(line)
+            replayed.append(line)
+        }
         compare()
+    }
+
+    private mutating func noteGroup(_ line: LineQueue.Line) {
+        guard line.kind == .gap, line.mayDependOnOthers else { return }
+        groupedGaps.formUnion(line.gaps)
+    }
+
+    /// True if a line may say something else where somebody is missing whom it is not about. Where four are
+    /// left of five, the gap of each is their own: what one side says of it depends as what the other does.
+    private func mayDependOnOthers(_ line: LineQueue.Line) -> Bool {
+        line.mayDependOnOthers
+            || line.kind == .gap && !groupedGaps.isDisjoint(with: line.gaps)
     }
 
     private mutating func compare() {
@@ -145,8 +164,7 @@ package struct ReplayCheck {
                     return
                 }
                 let known = min(stored.count, replayed.count)
-                guard isEnded || known >= Self.aheadLookedAt else { break }
-                let next = nextSame()
+                guard isEnded || known >= Self.aheadLookedAt, let next = nextSame() else { break }
                 skip(next.stored, next.replayed)
                 continue
             }
@@ -157,9 +175,9 @@ package struct ReplayCheck {
         if max(stored.count, replayed.count) > Self.aheadMax { end() }
     }
 
-    /// Returns how many lines of each side stand before the nearest that are the same; one of each if
-    /// there are none among those that are looked at.
-    private func nextSame() -> (stored: Int, replayed: Int) {
+    /// Returns how many lines of each side stand before the nearest that are the same; nil if that is not
+    /// known yet.
+    private func nextSame() -> (stored: Int, replayed: Int)? {
         let (olds, news) = (
             min(stored.count, Self.aheadLookedAt), min(replayed.count, Self.aheadLookedAt)
         )
@@ -169,7 +187,25 @@ package struct ReplayCheck {
                 return (old, sum - old)
             }
         }
-        return (1, 1)
+        return nextBehindMass()
+    }
+
+    /// Returns the same where a mass says more lines than are looked at: up to the first line of each side
+    /// that depends on nobody else, which must be the same on both; one of each if that is what differs.
+    private func nextBehindMass() -> (stored: Int, replayed: Int)? {
+        func run(_ lines: LineQueue) -> Int {
+            (0..<lines.count).first { !mayDependOnOthers(lines[$0]) } ?? lines.count
+        }
+        let (olds, news) = (run(stored), run(replayed))
+        guard isEnded || olds < stored.count && news < replayed.count else { return nil }
+        var places: [[UInt8]: Int] = [:]
+        for old in (0..<min(olds + 1, stored.count)).reversed() { places[stored[old].bytes] = old }
+        var nearest: (stored: Int, replayed: Int)?
+        for new in 0..<min(news + 1, replayed.count) {
+            guard let old = places[replayed[new].bytes] else { continue }
+            if nearest.map({ old + new < $0.stored + $0.replayed }) ?? true { nearest = (old, new) }
+        }
+        return nearest ?? (max(olds, 1), max(news, 1))
     }
 
     /// Counts so many lines as different, because of an erasure; the first that none explains is a
@@ -180,7 +216,7 @@ package struct ReplayCheck {
             let new = place < news ? replayed.popFirst() : nil
             let found = Difference(
                 turn: old?.turn ?? turn, stored: old?.bytes, replayed: new?.bytes)
-            guard [old, new].allSatisfy({ $0?.mayDependOnOthers ?? true }) else {
+            guard [old, new].allSatisfy({ $0.map(mayDependOnOthers) ?? true }) else {
                 difference = found
                 return
             }
@@ -252,6 +288,22 @@ private struct LineQueue {
             case .gap: has("\"group\"") || has("mass_gap") || has("\"by_rule\"")
             case .alert, .nudge: true
             case .transition, .blind, .skew, nil: false
+            }
+        }
+
+        /// A gap's line names it by whose it is, by their last contact while it is open, and by when it
+        /// opened once it is closed.
+        var gaps: [UInt64] {
+            guard let person = bytes.firstRange(of: Array(",\"state\":".utf8))?.lowerBound else {
+                return []
+            }
+            let words: [StaticString] = ["\"last_contact_at\":\"", "\"opened_at\":\""]
+            return words.compactMap { word in
+                guard let begin = bytes.firstRange(of: Array("\(word)".utf8)) else { return nil }
+                // Behind the time of the line, which is another in each.
+                let end = min(begin.upperBound + 24, bytes.count)
+                let name = bytes[min(33, person)..<person] + bytes[begin.lowerBound..<end]
+                return StableHash.of(Array(name).span, 0..<name.count)
             }
         }
 

@@ -132,6 +132,8 @@ package struct ReplayBody {
     var people: [Int]?
     /// The member of a circle who asks for somebody.
     var asker: [UInt8]?
+    /// Base64 of what cells say.
+    var summaries: [UInt8]?
 
     /// Reads `bytes[range]`, an object; without a range there is nothing to read.
     /// - Throws: `JSONError` if it is no JSON object.
@@ -164,6 +166,7 @@ package struct ReplayBody {
             if name == "token" { token = value }
             if name == "hash" { hash = value }
             if name == "member" { member = value }
+            if name == "bytes" { summaries = value }
             if name == "change" { change = String(decoding: value, as: UTF8.self) }
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let number = try cursor.number(bytes)

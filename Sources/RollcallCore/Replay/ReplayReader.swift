@@ -164,7 +164,19 @@ package struct ReplayReader {
             } catch {
                 throw fault("policy: \(error)")
             }
+        case "cells": return .cells(try cellMap(line, bytes))
         default: return try bodied(line, bytes)
+        }
+    }
+
+    /// Returns the map of a fleet's cells.
+    /// - Throws: `ReplayError` if the body is none.
+    private func cellMap(_ line: ReplayLine, _ bytes: [UInt8]) throws(ReplayError) -> CellMap {
+        guard let body = line.body else { throw fault("\"body\" is missing") }
+        do throws(JSONError) {
+            return try CellMap(json: bytes.span, body)
+        } catch {
+            throw fault("body: \(error.message)")
         }
     }
 
@@ -224,6 +236,12 @@ package struct ReplayReader {
             return .reign(
                 Reign(number: number, member: member, unobserved: Milliseconds(unobserved)))
         case "membership": return .membership(try membershipChange(body))
+        case "summaries":
+            let bytes = body.summaries.flatMap { Base64.decoded($0.span, 0..<$0.count) }
+            guard let list = bytes.flatMap({ Summary.list(journalBytes: $0) }) else {
+                throw fault("body has no bytes of summaries")
+            }
+            return .summaries(list)
         case "turn":
             return .turn(lateness: body.lateMilliseconds.map { Milliseconds($0) })
         default: throw fault("unknown kind \"\(line.kind)\"")

@@ -11,8 +11,9 @@ struct DueTimes: Sendable {
     /// The instants at which each page is looked at next.
     private var alarms: [ObservedTime] = []
     private var queue = DeadlineQueue<ObservedTime>()
-    /// The page whose alarm is known to be the earliest of its people; -1 for none.
-    private var exact = -1
+    /// The page whose alarm is known to be the earliest of its people, and the first of them who falls
+    /// due then; page -1 for none.
+    private var exact = (page: -1, place: 0)
 
     /// The instant at which a person falls due; the distant future for somebody who never does.
     subscript(number: Int) -> ObservedTime {
@@ -33,11 +34,15 @@ struct DueTimes: Sendable {
             pages.append(ContiguousArray(repeating: never, count: Self.pageSize))
             alarms.append(.distantFuture)
         }
-        if page == exact, self[page, place] == alarms[page] { exact = -1 }
+        if page == exact.page, self[page, place] == alarms[page] { exact.page = -1 }
         let due = CompactInstant.holds(due) ? due : .distantFuture
         self[page, place] = due
-        guard due < alarms[page] else { return false }
+        guard due < alarms[page] else {
+            if page == exact.page, due == alarms[page] { exact.place = min(exact.place, place) }
+            return false
+        }
         alarms[page] = due
+        if page == exact.page { exact.place = place }
         queue.push(.init(at: due, number: UInt32(page)))
         return true
     }
@@ -50,11 +55,12 @@ struct DueTimes: Sendable {
                 _ = queue.popFirst()
                 continue
             }
-            let earliest = page == exact ? first.at : earliest(of: page)
+            if page == exact.page { return (first.at, page * Self.pageSize + exact.place) }
+            let earliest = earliest(of: page)
             if earliest == first.at {
-                exact = page
                 let found = pages[page].firstIndex { $0.wrappedValue == earliest }
                 guard let place = found else { return nil }
+                exact = (page, place)
                 return (earliest, page * Self.pageSize + place)
             }
             alarms[page] = earliest
@@ -77,7 +83,7 @@ struct DueTimes: Sendable {
             if alarm == first.at {
                 alarm = take(until: now, page, &numbers)
                 alarms[page] = alarm
-                if page == exact { exact = -1 }
+                if page == exact.page { exact.page = -1 }
             } else {
                 // It stands there a second time, for its true alarm.
                 alarm = .distantFuture

@@ -13,10 +13,20 @@ package struct DecisionBatch: Sendable {
         var body: Range<Int>
     }
 
+    /// A gap that counts, as one of the rows tells it.
+    private struct Gap {
+        var row: Int
+        var number: Int64
+        var aggregates: GapAggregates
+        var openedAt: Timestamp
+        var closedAt: Timestamp
+        /// The range of the region among all bytes.
+        var region: Range<Int>
+    }
+
     private var rows: [Row] = []
     private var archive = Archive()
-    /// The gaps that count, by the indexes of their rows.
-    private var gaps: [(row: Int, gap: GapDecision)] = []
+    private var gaps: [Gap] = []
 
     package init() {}
 
@@ -35,10 +45,11 @@ package struct DecisionBatch: Sendable {
     private mutating func append(_ decision: NumberedDecision) {
         let start = archive.bytes.count
         let (kind, responder, at): (DecisionCode.Kind, Int64, Timestamp)
+        var counted: GapReport?
         // Of gaps there may be half a million: theirs is written where it is to stand.
         if case .gap(let time, let number, let gap) = decision.decision {
             gap.write(to: &archive)
-            if gap.number > 0 { gaps.append((rows.count, gap)) }
+            if gap.number > 0 { counted = gap.report }
             (kind, responder, at) = (.gap, Int64(number + 1), time)
         } else {
             let code = DecisionCode(decision.decision)
@@ -49,28 +60,39 @@ package struct DecisionBatch: Sendable {
             Row(
                 id: decision.id, previous: decision.previous, kind: kind.rawValue,
                 responder: responder, at: at, body: start..<archive.bytes.count))
+        if let counted { append(counted) }
     }
 
-    /// Calls `take` with each row, in order, and what it tells of a gap that counts. Throws what `take`
-    /// throws.
+    /// Adds what the last row tells of its gap.
+    private mutating func append(_ report: GapReport) {
+        let start = archive.bytes.count
+        archive.append(raw: report.facts.region)
+        gaps.append(
+            Gap(
+                row: rows.count - 1, number: report.number, aggregates: GapAggregates(report),
+                openedAt: report.openedAt, closedAt: report.closedAt,
+                region: start..<archive.bytes.count))
+    }
+
+    /// Calls `take` with each decision, in order, and then `takeGaps` with what they tell of gaps that
+    /// count, some at once and in order. Throws what either throws.
     fileprivate func forEach(
-        turn: Int64, _ take: (DecisionRow, GapDecision?) throws(StoreError) -> Void
+        turn: Int64, _ take: (DecisionRow) throws(StoreError) -> Void,
+        gaps takeGaps: ([CountedGap]) throws(StoreError) -> Void
     ) throws(StoreError) {
         var failure: StoreError?
         archive.bytes.withUnsafeBytes { bytes in
-            var next = gaps.startIndex
             do throws(StoreError) {
-                for (index, row) in rows.enumerated() {
-                    var gap: GapDecision?
-                    if next < gaps.endIndex, gaps[next].row == index {
-                        gap = gaps[next].gap
-                        next += 1
-                    }
-                    let decision = DecisionRow(
-                        id: row.id, turn: turn, kind: row.kind, responder: row.responder,
-                        previous: row.previous, atMilliseconds: row.at.milliseconds,
-                        body: UnsafeRawBufferPointer(rebasing: bytes[row.body]))
-                    try take(decision, gap)
+                for row in rows {
+                    try take(
+                        DecisionRow(
+                            id: row.id, turn: turn, kind: row.kind, responder: row.responder,
+                            previous: row.previous, atMilliseconds: row.at.milliseconds,
+                            body: UnsafeRawBufferPointer(rebasing: bytes[row.body])))
+                }
+                for start in stride(from: 0, to: gaps.count, by: CountedGap.rowsMax) {
+                    let some = gaps[start..<min(start + CountedGap.rowsMax, gaps.count)]
+                    try takeGaps(some.map { row($0, turn: turn, bytes) })
                 }
             } catch {
                 failure = error
@@ -78,19 +100,29 @@ package struct DecisionBatch: Sendable {
         }
         if let failure { throw failure }
     }
+
+    private func row(_ gap: Gap, turn: Int64, _ bytes: UnsafeRawBufferPointer) -> CountedGap {
+        let isOpen = gap.closedAt == .distantPast
+        return CountedGap(
+            number: gap.number, responder: rows[gap.row].responder,
+            aggregates: gap.aggregates.raw,
+            region: UnsafeRawBufferPointer(rebasing: bytes[gap.region]),
+            openedMilliseconds: gap.openedAt.milliseconds,
+            closedMilliseconds: isOpen ? 0 : max(1, gap.closedAt.milliseconds), turn: turn,
+            body: UnsafeRawBufferPointer(rebasing: bytes[rows[gap.row].body]))
+    }
 }
 
 extension Journal {
     /// Appends decisions of a turn, and what they tell of gaps that count, in the open transaction.
     /// - Throws: `StoreError` if they cannot be written.
     package func append(_ batch: DecisionBatch, turn: Int64) throws(StoreError) {
-        try batch.forEach(turn: turn) { (row, gap) throws(StoreError) in
+        try batch.forEach(turn: turn) { (row) throws(StoreError) in
             try appendDecision(
                 id: row.id, turn: turn, kind: row.kind, responder: row.responder,
                 previous: row.previous, atMilliseconds: row.atMilliseconds, body: row.body)
-            if let gap {
-                try put(gap.report, responder: row.responder, turn: turn, body: row.body)
-            }
+        } gaps: { (rows) throws(StoreError) in
+            try put(rows)
         }
     }
 }

@@ -206,7 +206,7 @@ package final class Journal {
     }
 
     private func writeDecided() throws(StoreError) {
-        try decided.write(by: statements.insertDecisions, or: statements.insertDecision)
+        try decided.write(by: statements)
         decided.removeAll()
     }
 

@@ -42,6 +42,10 @@ enum EventCode {
     static let take: UInt8 = 39
     /// The code of who asks for whom.
     static let ask: UInt8 = 41
+    /// The code of a map of the fleet's cells.
+    static let cells: UInt8 = 42
+    /// The code of what cells say of their people.
+    static let summaries: UInt8 = 43
 }
 
 /// Puts the events of a journal together again from its rows.
@@ -68,6 +72,8 @@ package struct JournalReplay {
             if list.count == 0 { listRow = row.id }
             list.bytes.append(contentsOf: row.body)
             list.ends.append(list.bytes.count)
+            // Of a damaged row too, which may say anything.
+            list.numbers.append(Int(truncatingIfNeeded: row.responder &- 1))
             return true
         }
         close()
@@ -162,6 +168,8 @@ package struct JournalReplay {
             return MembershipChange(journalBytes: body).map { .membership($0) }
         case EventCode.subscription:
             return SubscriptionMark(journalBytes: body).map { .subscription($0) }
+        case EventCode.cells: return CellMap(journalBytes: body).map { .cells($0) }
+        case EventCode.summaries: return Summary.list(journalBytes: body).map { .summaries($0) }
         case EventCode.action: return ActionReport(journalBytes: body).map { .action($0) }
         case EventCode.ask:
             return AskCall.reading(body).map { .ask($0.call, source: $0.source) }

@@ -257,6 +257,23 @@ extension Journal {
 }
 
 extension Erasure {
+    /// Opens each erasure that is remembered again, also those that are over: where a segment's row was
+    /// missed, a walk back took that for its end. It begins at the newest row, by seeking, as numbers of
+    /// people are never given again, and the group of rows with the one that asked for it has a greater number. One whose own row is damaged is left to who reads it.
+    /// - Throws: `StoreError` if they cannot be read or written.
+    static func reopenAll(_ connection: SQLiteConnection) throws(StoreError) {
+        let select = try Statement(connection, "\(select: .erasures) ORDER BY number")
+        defer { select.finalize() }
+        let found = try select.all { row in row.fits(.erasures) ? Erasure(row) : nil }
+        let put = try Statement(connection, "INSERT OR REPLACE \(into: .erasures)")
+        defer { put.finalize() }
+        for case var erasure? in found where erasure.responder > 0 {
+            erasure.finishedAt = nil
+            erasure.nextRow = -.max
+            try put.run(erasure.arguments)
+        }
+    }
+
     /// The current row of a statement that selects the whole table.
     fileprivate init(_ row: Statement) {
         let finished: Timestamp = row[.finishedMs]

@@ -33,6 +33,61 @@ package struct GapAggregates {
     private func byte(_ shift: Int64) -> UInt8 { UInt8(truncatingIfNeeded: raw >> shift) }
 }
 
+/// A gap that counts, as its row in the store tells it.
+struct CountedGap {
+    /// The number of gaps that are written in one step: of half a million each alone takes SQLite
+    /// nearly twice as long.
+    static let rowsMax = 256
+    /// The number of those that are written in one step of which none is there yet: a step that need not
+    /// be undone alone gains nothing from more.
+    static let newRowsMax = 64
+
+    var number: Int64
+    /// The person's number + 1.
+    var responder: Int64
+    var aggregates: Int64
+    /// In the writer's memory: valid as long as the row is at hand.
+    var region: UnsafeRawBufferPointer
+    var openedMilliseconds: Int64
+    /// 0 while it is open.
+    var closedMilliseconds: Int64
+    /// The turn that tells it.
+    var turn: Int64
+    /// The report as the decision holds it.
+    var body: UnsafeRawBufferPointer
+
+    /// Gives a statement all of it, without a copy, but for the number if it `isNext`: without one
+    /// SQLite gives the same. Throws `StoreError` if SQLite refuses.
+    fileprivate func bind(to statement: Statement, isNext: Bool = false) throws(StoreError) {
+        if !isNext { statement.bind(number, as: .number) }
+        statement.bind(responder, as: .responder)
+        statement.bind(aggregates, as: .aggregates)
+        try statement.bind(region, as: .region)
+        statement.bind(openedMilliseconds, as: .openedMs)
+        statement.bind(closedMilliseconds, as: .closedMs)
+        statement.bind(turn, as: .firstTurn)
+        statement.bind(turn, as: .turn)
+        try statement.bind(body, as: .body)
+        statement.bind(checksum, as: .checksum)
+    }
+
+    /// That which SQL would reckon of the columns.
+    private var checksum: Int64 {
+        RowChecksum.of(.gaps, columns: 9) { column in
+            switch column {
+            case 0: .integer(number)
+            case 1: .integer(responder)
+            case 2: .integer(aggregates)
+            case 3: .blob(region)
+            case 4: .integer(openedMilliseconds)
+            case 5: .integer(closedMilliseconds)
+            case 6, 7: .integer(turn)
+            default: .blob(body)
+            }
+        }
+    }
+}
+
 /// Dark time of one person on one day, as a turn adds it to the store's row (C4).
 package struct DarkRow: Equatable, Sendable {
     /// Days since 1970-01-01, UTC.
@@ -45,8 +100,11 @@ package struct DarkRow: Equatable, Sendable {
     package var region: [UInt8]
 
     /// The bookings of a turn, one row a day and person, in the order of the table's key: what is
-    /// written in order costs a page once.
-    static func merged(_ bookings: [DarkBooking]) -> [DarkRow] {
+    /// written in order costs a page once. `before` are those that it made before.
+    static func merged(
+        _ bookings: [DarkBooking], behind before: [DarkRow] = []
+    ) -> [DarkRow] {
+        guard before.isEmpty else { return joined(before + merged(bookings)) }
         var rows: [DarkRow] = []
         let order = bookings.indices.sorted { a, b in
             (bookings[a].day, bookings[a].number, a) < (bookings[b].day, bookings[b].number, b)
@@ -68,6 +126,24 @@ package struct DarkRow: Equatable, Sendable {
         }
         return rows
     }
+
+    /// One row of those of the same day and person, which says where and on what they were last.
+    private static func joined(_ rows: [DarkRow]) -> [DarkRow] {
+        let order = rows.indices.sorted { a, b in
+            (rows[a].day, rows[a].responder, a) < (rows[b].day, rows[b].responder, b)
+        }
+        var joined: [DarkRow] = []
+        for index in order {
+            var row = rows[index]
+            if let last = joined.last, last.day == row.day, last.responder == row.responder {
+                row.contact.count += last.contact.count
+                row.location.count += last.location.count
+                joined.removeLast()
+            }
+            joined.append(row)
+        }
+        return joined
+    }
 }
 
 /// Gaps and dark time in the store (Contract/Gaps).
@@ -84,26 +160,47 @@ extension Journal {
         return 0
     }
 
-    /// Keeps what is known of a gap that counts, in the open transaction; `body` is the report as
-    /// the decision holds it.
+    /// Keeps what is known of gaps that count, `CountedGap.rowsMax` at most, in the open transaction.
     /// - Throws: `StoreError` if it cannot be written.
-    package func put(
-        _ report: GapReport, responder: Int64, turn: Int64, body: UnsafeRawBufferPointer
-    ) throws(StoreError) {
+    func put(_ gaps: [CountedGap]) throws(StoreError) {
+        precondition(gaps.count <= CountedGap.rowsMax, "more than are written in one step")
         try writing { () throws(StoreError) in
-            let put = statements.putGap
-            let isOpen = report.closedAt == .distantPast
-            put.bind(report.number, as: .number)
-            put.bind(responder, as: .responder)
-            put.bind(GapAggregates(report).raw, as: .aggregates)
-            try put.bind(copying: report.facts.region, as: .region)
-            put.bind(report.openedAt, as: .openedMs)
-            put.bind(isOpen ? 0 : max(1, report.closedAt.milliseconds), as: .closedMs)
-            put.bind(turn, as: .firstTurn)
-            put.bind(turn, as: .turn)
-            try put.bind(body, as: .body)
-            try put.run()
+            var rest = gaps[...]
+            if try areNext(gaps) {
+                while rest.count >= CountedGap.newRowsMax {
+                    let some = rest.prefix(CountedGap.newRowsMax)
+                    try run(some, by: statements.insertGaps(), areNext: true)
+                    rest = rest.dropFirst(some.count)
+                }
+            } else if gaps.count == CountedGap.rowsMax {
+                return try run(rest, by: statements.putGaps(), areNext: false)
+            }
+            for gap in rest {
+                try gap.bind(to: statements.putGap)
+                try statements.putGap.run()
+            }
         }
+    }
+
+    /// Runs a statement of as many rows.
+    private func run(
+        _ gaps: ArraySlice<CountedGap>, by put: Statement, areNext: Bool
+    ) throws(StoreError) {
+        defer { put.offset = 0 }
+        for gap in gaps {
+            try gap.bind(to: put, isNext: areNext)
+            put.offset += put.parameterCount / Int32(gaps.count)
+        }
+        try put.run()
+    }
+
+    /// True if they are many, and follow the last one of the table without a hole: none of them is there,
+    /// and SQLite numbers them itself, as it does decisions.
+    private func areNext(_ gaps: [CountedGap]) throws(StoreError) -> Bool {
+        guard gaps.count >= CountedGap.newRowsMax,
+            gaps.indices.allSatisfy({ gaps[$0].number == gaps[0].number + Int64($0) })
+        else { return false }
+        return try statements.lastGap.one() &+ 1 == gaps[0].number
     }
 
     /// Adds dark time to the rows of its days, in the open transaction.

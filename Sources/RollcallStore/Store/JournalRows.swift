@@ -166,9 +166,10 @@ extension DecisionRow {
         body = row.bytes(.body)
     }
 
-    /// Gives a statement all of it, the body without a copy. Throws `StoreError` if SQLite refuses.
-    func bind(to statement: Statement) throws(StoreError) {
-        statement.bind(id, as: .id)
+    /// Gives a statement all of it, the body without a copy, but for the id if it `isNext`: without one
+    /// SQLite gives the same. Throws `StoreError` if SQLite refuses.
+    func bind(to statement: Statement, isNext: Bool = false) throws(StoreError) {
+        if !isNext { statement.bind(id, as: .id) }
         statement.bind(turn, as: .turn)
         statement.bind(Int64(kind), as: .kind)
         statement.bind(responder, as: .responder)

@@ -57,6 +57,8 @@ final class JournalStatements {
 
     private typealias State = EngineCheckpoint.State
     private var all: [Statement] = []
+    private let connection: SQLiteConnection
+    private var manyGaps, newGaps: Statement?
 
     /// Prepares them on a connection whose tables are there.
     /// - Throws: `StoreError` if SQLite refuses one.
@@ -73,8 +75,9 @@ final class JournalStatements {
         rollback = try prepare("ROLLBACK")
         insertRow = try prepare("INSERT \(into: .journal)")
         insertDecision = try prepare("INSERT \(into: .decisions)")
+        // See `insertGaps()`. It is given no ids.
         insertDecisions = try prepare(
-            "INSERT \(into: .decisions, rows: DecisionRows.rowsMax)")
+            "INSERT OR ROLLBACK \(into: .decisions, rows: DecisionRows.rowsMax)")
         insertTurn = try prepare("INSERT \(into: .turns)")
         getMeta = try prepare("\(select: .meta) WHERE key = :key")
         setMeta = try prepare("INSERT OR REPLACE \(into: .meta)")
@@ -181,14 +184,7 @@ final class JournalStatements {
             """)
         deleteTurns = try prepare(
             "DELETE FROM turns WHERE number <= :last ORDER BY number LIMIT :limit")
-        // What began to count is inserted, what is known of it later takes its place, but never in
-        // another person's row.
-        putGap = try prepare(
-            """
-            INSERT \(into: .gaps)
-            ON CONFLICT(number) DO UPDATE \(set: .gaps, .aggregates, .closedMs, .turn, .body)
-            WHERE responder = excluded.responder
-            """)
+        putGap = try prepare(Self.putGaps(rows: 1))
         lastGap = try prepare("\(select: .gaps) ORDER BY number DESC")
         gapsAfter = try prepare(
             """
@@ -319,6 +315,44 @@ final class JournalStatements {
         turnsFrom = try prepare(
             "\(select: .turns) WHERE number >= :number ORDER BY number LIMIT :limit")
         self.all = all
+        self.connection = connection
+    }
+
+    /// Returns the statement that puts many gaps at once. It takes a quarter of a megabyte: the first
+    /// who has so many makes it.
+    /// - Throws: `StoreError` if SQLite refuses it.
+    func putGaps() throws(StoreError) -> Statement {
+        try made(&manyGaps, Self.putGaps(rows: CountedGap.rowsMax))
+    }
+
+    /// Returns the statement that puts many at once of which none is there. It is given no numbers.
+    ///
+    /// OR ROLLBACK: a step that had to be undone alone would copy each page that it changes first. No
+    /// constraint is ever in its way, and the transaction goes with it if one is.
+    /// - Throws: `StoreError` if SQLite refuses it.
+    func insertGaps() throws(StoreError) -> Statement {
+        try made(&newGaps, "INSERT OR ROLLBACK \(into: .gaps, rows: CountedGap.newRowsMax)")
+    }
+
+    private func made(
+        _ statement: inout Statement?, _ sql: @autoclosure () -> SQL
+    ) throws(StoreError) -> Statement {
+        if let statement { return statement }
+        let new = try Statement(connection, sql())
+        statement = new
+        all.append(new)
+        return new
+    }
+
+    /// A gap that began to count is inserted, and what is known of it later takes that row's place, but
+    /// never another person's.
+    private static func putGaps(rows: Int) -> SQL {
+        """
+        INSERT \(into: .gaps, rows: rows)
+        ON CONFLICT(number) DO UPDATE
+        \(set: .gaps, excluded: .aggregates, .closedMs, .turn, .body)
+        WHERE responder = excluded.responder
+        """
     }
 
     /// Frees all of them, so that the connection can be closed.

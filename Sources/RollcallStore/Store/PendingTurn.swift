@@ -74,10 +74,11 @@ package struct PendingTurn {
             + 10 * (sample?.regions.count ?? 0)
     }
 
-    /// Takes over what `engine` decided and booked.
+    /// Takes over what `engine` decided and booked, behind what was taken before.
     package mutating func take(from engine: inout Engine) {
         append(engine.takeDecisions())
-        dark = DarkRow.merged(engine.takeDarkBookings())
+        let booked = engine.takeDarkBookings()
+        if !booked.isEmpty { dark = DarkRow.merged(booked, behind: dark) }
     }
 
     /// Adds decisions behind those that were taken before.
@@ -139,7 +140,10 @@ package struct PendingTurn {
             append(EventCode.membership, change.journalBytes, &engine)
         case .subscription(let mark):
             append(EventCode.subscription, mark.journalBytes, &engine)
+        case .cells(let map): append(EventCode.cells, map.journalBytes, &engine)
         case .action(let report): append(EventCode.action, report.journalBytes, &engine)
+        case .summaries(let list):
+            append(EventCode.summaries, Summary.journalBytes(of: list), &engine)
         case .stop: append(EventCode.stop, [], &engine)
         }
         return engine.fold(event, at: instant)

@@ -37,16 +37,20 @@ package struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
 
         /// A whole row with its checksum, of parameters named like columns: `INTO … VALUES(…)`.
         package mutating func appendInterpolation(into table: Table) {
-            let names = table.columns.map(\.name)
-            let values = names.map { ":\($0)" }
-            text += "INTO \(table.name)(\(list(names)), checksum) "
-            text += "VALUES(\(list(values)), \(checksum(table, values) ?? ":checksum"))"
+            let values = table.columns.map { ":\($0.name)" }
+            append(into: table, sum: checksum(table, values) ?? ":checksum")
         }
 
-        /// Appends as many whole rows: parameters of the first are named like columns, and those of each
-        /// other follow in the same order.
+        private mutating func append(into table: Table, sum: String) {
+            let names = table.columns.map(\.name)
+            text += "INTO \(table.name)(\(list(names)), checksum) "
+            text += "VALUES(\(list(names.map { ":\($0)" })), \(sum))"
+        }
+
+        /// Appends as many whole rows, of which we reckon the checksums: parameters of the first are
+        /// named like columns, and those of each other follow in the same order.
         mutating func appendInterpolation(into table: Table, rows: Int) {
-            appendInterpolation(into: table)
+            append(into: table, sum: ":checksum")
             let row = list([String](repeating: "?", count: table.columns.count + 1))
             text += String(repeating: ", (\(row))", count: rows - 1)
         }
@@ -59,10 +63,22 @@ package struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
             var changed = [StoreColumn: String]()
             for column in columns { changed[column] = ":\(column.name)" }
             for column in sums { changed[column] = "\(column.name) + :\(column.name)" }
+            append(set: table, columns + sums, changed)
+        }
+
+        /// Appends the same of what an INSERT has brought for a row that is there.
+        mutating func appendInterpolation(set table: Table, excluded columns: StoreColumn...) {
+            let pairs = columns.map { ($0, "excluded.\($0.name)") }
+            append(set: table, columns, Dictionary(uniqueKeysWithValues: pairs))
+        }
+
+        private mutating func append(
+            set table: Table, _ columns: [StoreColumn], _ changed: [StoreColumn: String]
+        ) {
             let before = checksum(table, table.columns.map(\.name))
             let after = checksum(table, table.columns.map { changed[$0] ?? $0.name })
             let sum = before.flatMap { before in after.map { "checksum - \(before) + \($0)" } }
-            let settings = (columns + sums).compactMap { column in
+            let settings = columns.compactMap { column in
                 changed[column].map { "\(column.name) = \($0)" }
             }
             text += "SET \(list(settings + ["checksum = \(sum ?? ":checksum")"]))"

@@ -19,7 +19,8 @@ package struct SegmentDamage: Equatable, Sendable {
 /// that such a row says can be read from the segment's blocks, and from what is before it and behind it.
 ///
 /// A block that cannot be read stays where it is, at about the place that it had: whoever reads it, or
-/// erases somebody who may be in it, meets it as every other one that is damaged. Source: J12.
+/// erases somebody who may be in it, meets it as every other one that is damaged. Erasures are opened again:
+/// one that walked while the row was missed may have ended there. Source: J12, I11.
 struct SegmentMending {
     /// A block as it turned out to be.
     fileprivate enum Part {
@@ -69,6 +70,8 @@ struct SegmentMending {
             if let failure = table.failure { throw failure }
             try connection.run("BEGIN IMMEDIATE")
             let segments = try SegmentMending(table, connection).write()
+            // An index that lacks a segment is where a walk back looks for it.
+            if !segments.isEmpty || evidence != nil { try Erasure.reopenAll(connection) }
             // A page that another table has, too, must not be freed with this one's.
             try JournalSchema.checkPages(connection, isSuspect: true)
             try connection.run("COMMIT")

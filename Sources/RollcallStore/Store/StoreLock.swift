@@ -29,8 +29,20 @@ package final class StoreLock {
     package init(storePath path: String) throws(StoreError) {
         let lockPath = path + ".lock"
         self.path = lockPath
-        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
-        descriptor = open(lockPath, flags, 0o600)
+        let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW
+        descriptor = open(lockPath, flags | O_CREAT | O_EXCL, 0o600)
+        if descriptor >= 0 {
+            do throws(StoreError) {
+                try StoreFile.giveToOwner(of: path, descriptor, lockPath)
+            } catch {
+                // Left there it would shut the owner out.
+                unlink(lockPath)
+                close(descriptor)
+                throw error
+            }
+        } else if errno == EEXIST {
+            descriptor = open(lockPath, flags)
+        }
         guard descriptor >= 0 else {
             throw .file(call: "open", path: lockPath, errno: errno)
         }
@@ -55,6 +67,10 @@ package final class StoreLock {
     /// Gives the lock up.
     func release() {
         guard descriptor >= 0 else { return }
+        // A process that is forked meanwhile has the same open file until it runs its program. flock(2): "the
+        // lock is released either by an explicit LOCK_UN operation on any of these duplicate file descriptors,
+        // or when all such file descriptors have been closed".
+        flock(descriptor, LOCK_UN)
         close(descriptor)
         descriptor = -1
     }
@@ -215,11 +231,42 @@ package enum StoreFile {
         }
     }
 
+    /// Gives a file that root has just made beside the store at `path` to the store's owner, or, as long as
+    /// there is no store, to its folder's: whoever put it there, it is for the server to open.
+    /// - Throws: `StoreError.file` if the system refuses.
+    static func giveToOwner(
+        of path: String, _ descriptor: CInt, _ name: String
+    ) throws(StoreError) {
+        var (owner, made) = (stat(), stat())
+        guard geteuid() == 0,
+            lstat(path, &owner) == 0 || stat(directory(of: path), &owner) == 0,
+            // A unit's filters end or refuse the call also where it would change nothing.
+            fstat(descriptor, &made) != 0
+                || (made.st_uid, made.st_gid) != (owner.st_uid, owner.st_gid)
+        else { return }
+        guard fchown(descriptor, owner.st_uid, owner.st_gid) == 0 else {
+            throw .file(call: "fchown", path: name, errno: errno)
+        }
+    }
+
     /// Bytes of the file at `path`, 0 if it is none, or there is none.
     package static func size(_ path: String) -> Int {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return 0 }
         return Int(status.st_size)
+    }
+
+    /// False if the log of the store at `path` begins as none does: SQLite would take it for an empty one.
+    package static func isLogReadable(_ path: String) -> Bool {
+        guard size(path + "-wal") > 0 else { return true }
+        // SQLite's locks are on the store's file, so this one may be closed.
+        let descriptor = open(path + "-wal", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var head: [UInt8] = [0, 0, 0, 0]
+        // "Magic number. 0x377f0682 or 0x377f0683", sqlite.org/walformat.html
+        return pread(descriptor, &head, 4, 0) == 4 && head.starts(with: [0x37, 0x7F, 0x06])
+            && head[3] & 0xFE == 0x82
     }
 
     /// True if there is anything of this name.

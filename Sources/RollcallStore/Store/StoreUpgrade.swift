@@ -15,6 +15,12 @@ package enum StoreUpgrade {
         package var store: Int64
         package var engine: Int64
 
+        /// A version by both of its numbers.
+        package init(store: Int64, engine: Int64) {
+            self.store = store
+            self.engine = engine
+        }
+
         /// That of this program.
         package static var current: Self {
             Version(store: JournalSchema.version, engine: Engine.version)
@@ -131,92 +137,6 @@ package enum StoreUpgrade {
         "\(path).version-\(version.store).\(version.engine)"
     }
 
-    /// A copy that stands beside a store.
-    package struct Copy: Equatable, Sendable {
-        package var path: String
-        package var version: Version
-        package var bytes: Int64
-        /// The instant at which it was made.
-        package var at: Timestamp
-    }
-
-    /// Returns the copies beside the store at `path`, the newest version first.
-    package static func copies(of path: String) -> [Copy] {
-        var copies: [Copy] = []
-        for (ending, file) in (try? siblings(of: path)) ?? [] {
-            guard ending.hasPrefix(".version-") else { continue }
-            let numbers = ending.dropFirst(9).split(separator: ".").map { Int64($0) }
-            var status = stat()
-            guard numbers.count == 2, let store = numbers[0], let engine = numbers[1],
-                lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG
-            else { continue }
-            copies.append(
-                Copy(
-                    path: file, version: Version(store: store, engine: engine),
-                    bytes: Int64(status.st_size),
-                    at: Timestamp(milliseconds: Int64(status.st_mtim.tv_sec) * 1000)))
-        }
-        return copies.sorted { $1.version < $0.version }
-    }
-
-    /// Deletes the copies beside the store at `path` that were made before `time`, also what is left of
-    /// one that was cut off, and stores that gave way to one (`downgrade`) and were written last before
-    /// `newerTime`; returns their names without their directory.
-    /// - Throws: `StoreError.file` if the system refuses: then some may be left.
-    package static func deleteCopies(
-        of path: String, before time: Timestamp = .distantFuture,
-        newerBefore newerTime: Timestamp = .distantFuture
-    ) throws(StoreError) -> [String] {
-        var deleted: [String] = []
-        for (ending, file) in try siblings(of: path) {
-            let isNewer = ending.hasPrefix(".newer-")
-            guard ending.hasPrefix(".version-") || isNewer else { continue }
-            let limit = isNewer ? newerTime : time
-            var status = stat()
-            guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-                Int64(status.st_mtim.tv_sec) * 1000 < limit.milliseconds
-            else { continue }
-            guard unlink(file) == 0 || errno == ENOENT else {
-                throw .file(call: "unlink", path: file, errno: errno)
-            }
-            deleted.append(String(file.split(separator: "/").last ?? ""))
-        }
-        if !deleted.isEmpty { try StoreDirectory(storePath: path).sync() }
-        return deleted.sorted()
-    }
-
-    /// The endings and the paths of files whose names begin as the store's.
-    private static func siblings(
-        of path: String
-    ) throws(StoreError) -> [(ending: String, path: String)] {
-        let slash = path.lastIndex(of: "/")
-        let directory = slash.map { String(path[...$0]) } ?? "./"
-        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
-        guard let stream = opendir(directory) else {
-            throw .file(call: "opendir", path: directory, errno: errno)
-        }
-        defer { closedir(stream) }
-        var found: [(String, String)] = []
-        while let entry = readdir(stream) {
-            let file = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if file.hasPrefix(name) {
-                found.append((String(file.dropFirst(name.count)), directory + file))
-            }
-        }
-        return found
-    }
-
-    /// Bytes that are free for who owns the store at `path`; nil if the system does not tell.
-    package static func bytesFree(beside path: String) -> Int64? {
-        var disk = statvfs()
-        let slash = path.lastIndex(of: "/")
-        let directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        guard statvfs(directory, &disk) == 0 else { return nil }
-        return Int64(clamping: UInt64(disk.f_bavail) * UInt64(disk.f_frsize))
-    }
-
     // MARK: - The copy
 
     /// Returns the upgrade that a store needs, which is open by `connection` and locked, once its copy is
@@ -249,7 +169,7 @@ package enum StoreUpgrade {
             throw .upgrade(.noRoom(plan, free: free))
         }
         do throws(StoreError) {
-            try copy(store, bytes, to: partial, watch)
+            try copy(store, of: plan.path, bytes, to: partial, watch)
             guard rename(partial, plan.copyPath) == 0 else {
                 throw .file(call: "rename", path: partial, errno: errno)
             }
@@ -284,18 +204,12 @@ package enum StoreUpgrade {
     }
 
     private static func copy(
-        _ store: CInt, _ bytes: Int64, to path: String, _ watch: Watch
+        _ store: CInt, of source: String, _ bytes: Int64, to path: String, _ watch: Watch
     ) throws(StoreError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .file(call: "open", path: path, errno: errno) }
         defer { close(descriptor) }
-        // Whoever put it there, it is for the server to read.
-        var owner = stat()
-        if geteuid() == 0, fstat(store, &owner) == 0,
-            fchown(descriptor, owner.st_uid, owner.st_gid) != 0
-        {
-            throw .file(call: "fchown", path: path, errno: errno)
-        }
+        try StoreFile.giveToOwner(of: source, descriptor, path)
         try each(of: bytes, watch, done: 0) { (offset, count, chunk) throws(StoreError) in
             try read(store, chunk, count, offset, path)
             var written = 0

@@ -60,13 +60,17 @@ struct StoreWitness {
         guard let status = Self.status(logPath), FileNumber(status) == log else {
             throw .disturbed(path: logPath, .logGone)
         }
-        try checkLogLength()
+        try checkLength(status)
     }
 
     /// Checks the log's length alone, also in a transaction.
     /// - Throws: `StoreError.disturbed` if it is shorter than its index says.
     func checkLogLength() throws(StoreError) {
         guard log != nil, let status = Self.status(logPath) else { return }
+        try checkLength(status)
+    }
+
+    private func checkLength(_ status: stat) throws(StoreError) {
         guard let index = index(), index.frames > 0 else { return }
         let needed = Self.logHeadBytes + index.frames * (index.pageBytes + Self.frameHeadBytes)
         guard Int(status.st_size) >= needed else { throw .disturbed(path: logPath, .cut) }
@@ -75,7 +79,7 @@ struct StoreWitness {
     /// The head of the log's index, which all who have the store open share (sqlite.org/walformat.html):
     /// "the number of valid and committed frames in the WAL file", the page's size, and "two salt values
     /// copied from the WAL file header … in the byte-order of the WAL file".
-    private func index() -> (frames: Int, pageBytes: Int, salts: [UInt8])? {
+    private func index() -> (frames: Int, pageBytes: Int, salts: UInt64)? {
         guard let store = connection.file(.store), let methods = store.pointee.pMethods,
             methods.pointee.iVersion >= 2, let map = methods.pointee.xShmMap
         else { return nil }
@@ -86,7 +90,7 @@ struct StoreWitness {
         let size = Int(bytes.load(fromByteOffset: 14, as: UInt16.self))
         return (
             Int(bytes.load(fromByteOffset: 16, as: UInt32.self)), size == 1 ? 65536 : size,
-            Array(bytes[32..<40])
+            bytes.load(fromByteOffset: 32, as: UInt64.self)
         )
     }
 
@@ -109,7 +113,10 @@ struct StoreWitness {
         else { return }
         // "Magic number. 0x377f0682 or 0x377f0683"
         let isLog = head.starts(with: [0x37, 0x7F, 0x06]) && head[3] & 0xFE == 0x82
-        guard isLog, head[16..<24].elementsEqual(index.salts) else {
+        let salts = head.withUnsafeBytes {
+            $0.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
+        }
+        guard isLog, salts == index.salts else {
             throw .disturbed(path: logPath, .overwritten)
         }
     }

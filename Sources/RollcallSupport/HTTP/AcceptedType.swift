@@ -2,8 +2,8 @@
 package struct AcceptedType: Equatable, Sendable {
     /// The type as `text/plain`, in lower case.
     package private(set) var type = ""
-    /// The parameter `version`, if there is one.
-    package private(set) var version: String?
+    /// The parameters but for the weight, by their names in lower case.
+    package private(set) var parameters: [String: String] = [:]
     /// The weight in thousandths; 0 for what the client does not want.
     package private(set) var weight = 1000
 
@@ -26,11 +26,8 @@ package struct AcceptedType: Equatable, Sendable {
             let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1)
             guard halves.count == 2 else { continue }
             let value = Self.trimmed(halves[1])
-            switch Self.trimmed(halves[0]).lowercased() {
-            case "q": weight = Self.weight(value)
-            case "version": version = value
-            default: break
-            }
+            let name = Self.trimmed(halves[0]).lowercased()
+            if name == "q" { weight = Self.weight(value) } else { parameters[name] = value }
         }
     }
 

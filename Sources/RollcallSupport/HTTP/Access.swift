@@ -124,7 +124,9 @@ package struct Access: Sendable, Equatable {
         for (name, hash) in users {
             let bytes = Array(name.utf8)
             // "a user-id containing a colon character is invalid". Source: RFC 7617 §2.
-            guard Token.isName(name), !name.contains(":") else { throw .userName }
+            guard Token.isName(name), !name.utf8.contains(UInt8(ascii: ":")) else {
+                throw .userName
+            }
             if tokens.contains(where: { $0.name == name }) || hashes[bytes] != nil {
                 throw .sameUser(name)
             }

@@ -1,10 +1,12 @@
 /// Passwords as bcrypt keeps them: `$2y$10$` with 22 letters of salt and 31 of the hash.
 package enum Bcrypt {
-    /// The costs that a hash may have: a look at one of the dearest takes some seconds, and a request
-    /// does not wait longer.
-    package static let costs = 4...15
+    /// The costs that a hash may have: a look at one of the dearest takes a second, and a request waits for
+    /// a few of them at most.
+    package static let costs = 4...14
     private static let kinds = ["$2a$", "$2b$", "$2y$"]
     private static let byteCount = 60
+    /// Bytes before the letters of the hash alone.
+    private static let saltEnd = 29
 
     /// Returns the cost of a hash, two to the power of which rounds it takes; nil of what is none that
     /// libxcrypt knows.
@@ -24,9 +26,12 @@ package enum Bcrypt {
         // The last user may just have been taken out.
         guard !hash.text.isEmpty else { return false }
         let shown = password.contains(0) ? [] : password
-        guard let made = CryptLibrary.shared?.hashed(shown, as: hash.text) else { return nil }
-        var difference = UInt8(made.utf8.count == hash.text.utf8.count ? 0 : 1)
-        for (a, b) in zip(made.utf8, hash.text.utf8) { difference |= a ^ b }
+        guard let hashed = CryptLibrary.shared?.hashed(shown, as: hash.text) else { return nil }
+        let (made, kept) = (Array(hashed.utf8), Array(hash.text.utf8))
+        guard made.count == byteCount, kept.count == byteCount else { return false }
+        // The last letter of a salt has four bits more than a salt, and libxcrypt writes them as zeros.
+        var difference: UInt8 = 0
+        for (a, b) in zip(made[saltEnd...], kept[saltEnd...]) { difference |= a ^ b }
         return difference == 0 && hash.isSomebodys && !password.contains(0)
     }
 

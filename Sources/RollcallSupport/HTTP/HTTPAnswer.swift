@@ -1,36 +1,44 @@
 import CMicroHTTPD
 import Glibc
+import Synchronization
 
 /// The answer that went out last, kept as libmicrohttpd's own: nearly all writes are answered with
-/// the very same bytes, and making one anew takes a dozen allocations. One thread only.
-final class HTTPLastAnswer {
-    private var response: HTTPResponse?
-    private var handle: OpaquePointer?
+/// the very same bytes, and making one anew takes a dozen allocations.
+final class HTTPLastAnswer: Sendable {
+    /// `@unchecked Sendable` is true because it stays in a lock.
+    private struct Kept: @unchecked Sendable {
+        let response: HTTPResponse
+        let handle: OpaquePointer
+    }
+
+    private let last = Mutex<Kept?>(nil)
 
     /// Nothing went out yet.
     init() {}
 
-    deinit { drop() }
+    // Those who are being answered with it hold references of their own.
+    deinit { last.withLock { if let kept = $0 { MHD_destroy_response(kept.handle) } } }
 
     /// Queues an answer on a connection; `.NO` when libmicrohttpd is out of memory or the connection
     /// is past being answered, both of which end in its close.
     func queue(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
-        if self.response.map(response.isSame) != true {
-            drop()
-            handle = response.create()
-            // Kept only with a handle: the same answer must not fail again once there is memory.
-            if handle != nil { self.response = response }
+        let status = UInt32(clamping: response.status)
+        guard response.isShort else {
+            guard let handle = response.create() else { return .NO }
+            defer { MHD_destroy_response(handle) }
+            return MHD_queue_response(connection, status, handle)
         }
-        guard let handle else { return .NO }
-        defer { if !response.isShort { drop() } }
-        // microhttpd.h: a response can "be used any number of times".
-        return MHD_queue_response(connection, UInt32(clamping: response.status), handle)
-    }
-
-    /// Those who are being answered with it hold references of their own.
-    private func drop() {
-        if let handle { MHD_destroy_response(handle) }
-        (handle, response) = (nil, nil)
+        return last.withLock { last in
+            if last.map({ response.isSame($0.response) }) != true {
+                // The last one stays where there is no memory for another.
+                guard let handle = response.create() else { return .NO }
+                if let last { MHD_destroy_response(last.handle) }
+                last = Kept(response: response, handle: handle)
+            }
+            guard let handle = last?.handle else { return .NO }
+            // microhttpd.h: a response can "be used any number of times".
+            return MHD_queue_response(connection, status, handle)
+        }
     }
 }
 

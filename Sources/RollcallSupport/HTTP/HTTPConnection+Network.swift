@@ -15,6 +15,13 @@ extension HTTPConnection {
         return withUnsafeBytes(of: storage) { network(of: $0) }
     }
 
+    /// The site of a network, by which networks that one customer may have many of count as one: the first
+    /// 48 bits of an IPv6 address (RFC 6177), an IPv4 address as it is.
+    static func site(of network: UInt64) -> UInt64 {
+        // Both stand in the order of their bytes, the first of which is the lowest here.
+        network.littleEndian & 0xFFFF_FFFF_FFFF
+    }
+
     /// The network of a socket's address, as it stands in memory; 0 for neither IPv4 nor IPv6.
     static func network(of address: UnsafeRawBufferPointer) -> UInt64 {
         switch Int32(address.loadUnaligned(as: sockaddr.self).sa_family) {

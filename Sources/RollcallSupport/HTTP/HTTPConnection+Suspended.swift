@@ -66,7 +66,7 @@ extension HTTPConnection {
         }
         course = .lingering
         // As where its socket is taken: it counts as a stream, and no more as a connection.
-        traffic.deadlines.remove(self)
+        leavePlace()
         answer.stream?(HTTPStream(over: wire, head: head) { [self] in endStream() })
         return .lent
     }
@@ -79,11 +79,26 @@ extension HTTPConnection {
 
     // MARK: - A handshake
 
-    /// Suspends the connection until `greeted`. Only on libmicrohttpd's thread.
-    func suspendForGreeting() {
+    /// Suspends the connection until `greeted`; its handshake begins once fewer than `connectionsMax` are
+    /// open. Only on libmicrohttpd's thread.
+    ///
+    /// libmicrohttpd's own limit does not do: it holds for connections and streams together.
+    func awaitPlace() {
         isGreeting = true
         traffic.pending.add(1, ordering: .sequentiallyConsistent)
         MHD_suspend_connection(handle)
+        if traffic.deadlines.admit(self) { traffic.handshakes.begin(self) }
+    }
+
+    /// Leaves the connection's place to who has waited for one the longest.
+    func leavePlace() {
+        if let next = traffic.deadlines.remove(self) { traffic.handshakes.begin(next) }
+    }
+
+    /// Takes the TLS as it is now, and the time from now on.
+    func beginTLS() {
+        tls = traffic.web?.tls
+        enter(.header)
     }
 
     /// Lets libmicrohttpd go on with the handshake.

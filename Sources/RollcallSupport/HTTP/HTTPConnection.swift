@@ -27,8 +27,8 @@ final class HTTPConnection: @unchecked Sendable {
 
     /// The way to the client past libmicrohttpd.
     let wire: HTTPWire
-    /// The TLS that this connection was given; nil where none is spoken.
-    let tls: ServerTLS?
+    /// The TLS that its handshake began with; nil where none is spoken. Written before anybody else has it.
+    var tls: ServerTLS?
 
     /// libmicrohttpd's own; see above for when it may be used.
     let handle: OpaquePointer
@@ -89,7 +89,8 @@ final class HTTPConnection: @unchecked Sendable {
         /// gets time to read it, since closing with bytes unread resets the connection and
         /// destroys the answer. Cut after `lingerDeadline`.
         case lingering
-        /// Kept alive between requests; libmicrohttpd closes it after `idleDeadline`.
+        /// Kept alive between requests; libmicrohttpd closes it after `idleDeadline`. Cut after
+        /// `headerDeadline` while all connections are in use, or `atCapacityDeadline` while others wait.
         case idle
     }
 
@@ -128,7 +129,6 @@ final class HTTPConnection: @unchecked Sendable {
     init(descriptor: Int32, handle: OpaquePointer, traffic: HTTPTraffic) {
         self.descriptor = descriptor
         wire = HTTPWire(of: traffic.web == nil ? nil : handle, descriptor: descriptor)
-        tls = wire.tls == nil ? nil : traffic.web?.tls
         self.handle = handle
         self.traffic = traffic
         network = Self.network(ofPeer: descriptor)
@@ -246,6 +246,19 @@ final class HTTPConnection: @unchecked Sendable {
         // The request may be over, and `stop` be waiting for the last one, before
         // MHD_resume_connection has returned: it must not free the daemon under this call.
         traffic.pending.add(1, ordering: .sequentiallyConsistent)
+        if !isAhead, traffic.answers.keep(self) { return }
+        finish(response, isAhead: isAhead)
+    }
+
+    /// Goes on with a connection whose answer was kept for a while; `mayBeEnd` is false if its client is known
+    /// to have their direction open.
+    func goOnAnswered(mayBeEnd: Bool) {
+        // It stays until libmicrohttpd goes on.
+        guard mayBeEnd, let response = shared.withLock({ $0.answer }) else { return resume() }
+        finish(response, isAhead: false)
+    }
+
+    private func finish(_ response: HTTPResponse, isAhead: Bool) {
         if isAhead || wire.isEnd {
             // Who has closed their direction, or sends a body with it, gets no stream.
             return answerPast(response.stream == nil ? response : HTTPTraffic.noStream)
@@ -325,7 +338,8 @@ final class HTTPConnection: @unchecked Sendable {
                 return .nothing
             case .idle:
                 guard isFull else { return .nothing }
-                deadline = limits.headerDeadline
+                let waited = isAwaited ? limits.atCapacityDeadline : limits.headerDeadline
+                deadline = min(waited, limits.headerDeadline)
             }
             guard age >= deadline, !$0.isCut else { return .nothing }
             $0.isCut = true
@@ -348,12 +362,14 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
-    /// Returns true if no whole head has come for a moment: its deadline will end it if none comes.
+    /// Returns true if a head is awaited that has not come for a moment: its deadline will end it. Who is
+    /// between two requests may go on for ever.
     func isSilent(at now: HTTPInstant) -> Bool {
         shared.withLock {
             switch $0.phase {
-            case .header, .idle: $0.since.duration(to: now) >= .milliseconds(100)
-            case .body, .discarding, .handling, .parked, .streaming, .responding, .lingering: false
+            case .header: $0.since.duration(to: now) >= .milliseconds(100)
+            case .body, .discarding, .handling, .parked, .streaming, .responding, .lingering, .idle:
+                false
             }
         }
     }

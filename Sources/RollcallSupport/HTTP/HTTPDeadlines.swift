@@ -25,6 +25,10 @@ final class HTTPDeadlines: @unchecked Sendable {
 
     private struct State {
         var connections: [ObjectIdentifier: HTTPConnection] = [:]
+        /// Those over TLS that were accepted and wait for a place, suspended, in the order in which they came.
+        var held: [HTTPConnection] = []
+        /// False once nobody is to wait any more.
+        var isHolding = true
         var stats = HTTPStats()
         /// The listening socket; -1 once it is closed.
         var listener: Int32 = -1
@@ -58,10 +62,41 @@ final class HTTPDeadlines: @unchecked Sendable {
         state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
     }
 
+    /// Adds a connection over TLS that has just been accepted and is suspended; false if it has to wait until
+    /// `remove` returns it, since all places are taken.
+    func admit(_ connection: HTTPConnection) -> Bool {
+        state.withLock {
+            guard $0.isHolding, $0.connections.count >= limits.connectionsMax else {
+                $0.connections[ObjectIdentifier(connection)] = connection
+                return true
+            }
+            $0.held.append(connection)
+            return false
+        }
+    }
+
     /// Takes a connection out. libmicrohttpd calls this before it closes the socket, and a sweep
-    /// holds the same lock, so that no sweep meets a descriptor that belongs to somebody else.
-    func remove(_ connection: HTTPConnection) {
-        state.withLock { _ = $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
+    /// holds the same lock, so that no sweep meets a descriptor that belongs to somebody else. Returns
+    /// the one that gets its place.
+    func remove(_ connection: HTTPConnection) -> HTTPConnection? {
+        state.withLock {
+            $0.connections[ObjectIdentifier(connection)] = nil
+            guard let next = $0.held.first, $0.connections.count < limits.connectionsMax else {
+                return nil
+            }
+            $0.held.removeFirst()
+            $0.connections[ObjectIdentifier(next)] = next
+            return next
+        }
+    }
+
+    /// Takes out all who wait for a place, and lets nobody wait from now on.
+    func letAllIn() -> [HTTPConnection] {
+        state.withLock { state in
+            defer { state.held = [] }
+            state.isHolding = false
+            return state.held
+        }
     }
 
     /// Watches who waits for a connection at this listening socket; -1 before it is closed.
@@ -164,9 +199,9 @@ final class HTTPDeadlines: @unchecked Sendable {
         let now = HTTPInstant.now
         let (expired, isFullNews) = state.withLock { state in
             let isFull = state.connections.count >= limits.connectionsMax
-            // Those who say nothing are ended soon, and make room. Who is served keeps theirs
+            // Those whose head does not come are ended soon, and make room. Who is served keeps theirs
             // meanwhile: a flood of connections must not take it.
-            let waiting = isFull ? waitingCount(state.listener) : 0
+            let waiting = isFull ? state.held.count + waitingCount(state.listener) : 0
             let isTight =
                 waiting > 0 && waiting > state.connections.values.count { $0.isSilent(at: now) }
             isAtCapacity.store(isTight && state.isTight, ordering: .relaxed)

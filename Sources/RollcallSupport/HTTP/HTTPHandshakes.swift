@@ -58,10 +58,12 @@ final class HTTPHandshakes: @unchecked Sendable {
         Glibc.close(writeEnd)
     }
 
-    /// Begins the handshake of a connection that has just been accepted. On libmicrohttpd's thread.
+    /// Begins the handshake of a connection that is suspended.
     func begin(_ connection: HTTPConnection) {
+        connection.beginTLS()
         guard let session = connection.wire.tls, connection.tls?.prepare(session) == true else {
             shutdown(connection.descriptor, Int32(SHUT_RDWR))
+            connection.greeted()
             return
         }
         // Of TLS 1.3 our flight is several writes: the second would wait for the acknowledgement of the
@@ -79,7 +81,6 @@ final class HTTPHandshakes: @unchecked Sendable {
         let socket = UnsafeMutableRawPointer(bitPattern: Int(connection.descriptor))
         gnutls_transport_set_ptr2(session, ours, socket)
         gnutls_transport_set_pull_function(session, pullBytes)
-        connection.suspendForGreeting()
         let isTaken = incoming.withLock {
             if $0.isClosed { return false }
             $0.connections.append(connection)
@@ -226,7 +227,8 @@ private func verifyClient(_ session: gnutls_session_t?) -> Int32 {
 }
 
 /// Refuses a key that makes it costly to verify its signature, which GnuTLS does before it asks
-/// `verifyClient` in TLS 1.3, on libmicrohttpd's thread: the client's certificate is read by then.
+/// `verifyClient` in TLS 1.3, on libmicrohttpd's thread: the client's certificate is read by then. And one
+/// that is not for signing, which GnuTLS refuses itself, but without an alert.
 private func boundKey(
     _ session: gnutls_session_t?, _ type: UInt32, _ when: UInt32, _ isIncoming: UInt32,
     _ message: UnsafePointer<gnutls_datum_t>?
@@ -236,7 +238,7 @@ private func boundKey(
     }
     var count: UInt32 = 0
     guard let first = gnutls_certificate_get_peers(session, &count), count > 0,
-        ServerTLS.isCostly(first)
+        ServerTLS.isCostly(first) || ServerTLS.isForOtherUses(first)
     else { return 0 }
     let connection = Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
     return refuse(connection, session, GNUTLS_A_UNSUPPORTED_CERTIFICATE)

@@ -10,10 +10,13 @@ package struct HTTPLimits: Sendable {
     package var bodiesBytesMax = 256 << 20
     /// Body that is read and thrown away so that an early refusal keeps the connection, bytes.
     package var discardBytesMax = 64 << 10
-    /// Open connections; further ones wait in the kernel's backlog, and meanwhile each answer ends
-    /// its connection. Poll mode costs each request
-    /// about 15 ns per open connection (measured).
+    /// Open connections; further ones wait in the kernel's backlog, over TLS before their handshake too, and
+    /// meanwhile each answer ends its connection. Poll mode costs each request
+    /// about 15 ns per open connection of its thread (measured).
     package var connectionsMax = 512
+    /// Threads that share the connections, each of which stays with one of them. Each has its share of
+    /// `connectionsMax`, so that one may be full while others are not: then the others accept.
+    package var threads = 1
     /// Answers without an end that may be open at once, beside the connections: over TLS each stays a
     /// connection of libmicrohttpd's.
     package var streamsMax = 0
@@ -52,11 +55,17 @@ package struct HTTPLimits: Sendable {
     /// to come that is thrown away before a refusal.
     package var lingerDeadline = Duration.seconds(2)
     /// Keep-alive without a request, whole seconds. Ended early, after `headerDeadline`, while
-    /// all connections are in use.
+    /// all connections are in use, and after `atCapacityDeadline` while somebody waits for one.
     package var idleDeadline = Duration.seconds(75)
 
     /// The limits of the product.
     package init() {}
+
+    /// The threads of a listener, if nobody says how many: one a processor, and four at most, as what they
+    /// hand on to is one thread.
+    package static var usualThreads: Int {
+        max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    }
 
     /// The limits of the listener for probes: some scrapers and probes, no bodies to speak of.
     package static var probes: HTTPLimits {

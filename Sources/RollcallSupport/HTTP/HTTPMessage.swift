@@ -12,40 +12,17 @@ package struct HTTPRequest: Sendable {
     package var path: String
     /// The query's arguments in their order, decoded; one without `=` has an empty value.
     package var query: [(name: String, value: String)]
-    /// The name of the first argument that is no UTF-8, itself or its value; nil if all are. What does not
-    /// read stands in `query` as U+FFFD.
-    package var argumentUnread: String?
     /// `Content-Type`, if sent.
     package var contentType: String?
-    /// `Content-Encoding`, if sent; several fields are joined by commas.
-    package var contentEncoding: String?
-    /// `Accept`, if sent; several fields are joined by commas.
-    package var accept: String?
-    /// `Accept-Encoding`, if sent; several fields are joined by commas.
-    package var acceptEncoding: String?
     /// `Host`, if sent; always there in HTTP/1.1.
     package var host: String?
-    /// `Origin`, if sent: a browser is asking.
-    package var origin: String?
-    /// `Authorization`, if sent. A secret: never log it.
-    package var authorization: String?
-    /// The user of the web configuration whose password was shown and is right; nil for nobody's.
-    package var knownUser: Access.Token?
     /// True if it came over TLS that ends here.
     package var isSecure = false
-    /// `Cookie`, if sent; several fields are joined by semicolons. A secret: never log it.
-    package var cookie: String?
-    /// `Rollcall-Sent-At`, if sent: when the client sent the request.
-    package var sentAt: String?
     /// All fields of the head but those that hold secrets, of requests to inputs alone: which of them
     /// names a phone, the settings say.
     package var fields: [(name: String, value: String)] = []
-    /// `Idempotency-Key`, if sent: the name that the client gives this request.
-    package var idempotencyKey: String?
-    /// `Last-Event-ID`, if sent: the last event of a stream that the client has seen.
-    package var lastEventID: String?
-    /// `Rollcall-Passed-On`, if sent: another member heard the request, and passes it on.
-    package var passedOn: String?
+    /// The fields that most requests have none of; a copy of a request counts them once instead of each.
+    var rare: RareBox?
     /// The whole body; empty while the request is judged by its head, and where nobody reads it.
     package var body: [UInt8]
 

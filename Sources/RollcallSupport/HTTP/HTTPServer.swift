@@ -2,7 +2,8 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// The HTTP edge: one libmicrohttpd daemon in poll mode with one thread, and its watchdog.
+/// The HTTP edge: one libmicrohttpd daemon in poll mode, with one thread or several that share its
+/// listening socket, and its watchdog.
 ///
 /// A request that the handler does not answer at once is *parked*: its connection is suspended and
 /// no thread waits for it. Whoever holds its `HTTPReply` answers it from any thread; the watchdog
@@ -34,6 +35,7 @@ package final class HTTPServer: @unchecked Sendable {
     /// - `listener`: is the server's from now on.
     /// - `web`: the TLS that it speaks, if that has one, the fields of its answers, and the passwords that
     ///   are looked at before `early`.
+    /// - `answers`: gathers the answers of whoever gives many at once.
     /// - `isMisdirected`: returns true of a request that names another machine, which `early` refuses: no
     ///   password of it is looked at.
     /// - `early`: evaluates a request by its head, before any of its body is read.
@@ -43,11 +45,12 @@ package final class HTTPServer: @unchecked Sendable {
     ///   in use while somebody waits for one.
     /// - `handler`: takes whole requests, and those whose body nobody reads by their head. Like
     ///   `early`
-    ///   it runs on libmicrohttpd's only thread, and every other connection waits meanwhile.
+    ///   it runs on the connection's thread of libmicrohttpd's, whose other connections wait meanwhile.
     /// - Throws: `HTTPServerError` if the watchdog or libmicrohttpd does not start; the listener is
     ///   closed then.
     package init(
         listener: HTTPListener, limits: HTTPLimits = HTTPLimits(), web: WebFront? = nil,
+        answers: AnswerBatch = AnswerBatch(),
         isMisdirected: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false },
         early: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil },
         refused: @escaping @Sendable (HTTPRequest, Int) -> Void = { _, _ in },
@@ -55,8 +58,8 @@ package final class HTTPServer: @unchecked Sendable {
         handler: @escaping @Sendable (HTTPRequest, HTTPReply) -> Void
     ) throws(HTTPServerError) {
         let traffic = HTTPTraffic(
-            limits: limits, web: web, isMisdirected: isMisdirected, early: early, refused: refused,
-            full: full, handler: handler)
+            limits: limits, web: web, answers: answers, isMisdirected: isMisdirected, early: early,
+            refused: refused, full: full, handler: handler)
         let isSecure = web?.tls != nil
         do {
             try traffic.deadlines.start()
@@ -73,13 +76,14 @@ package final class HTTPServer: @unchecked Sendable {
                 throw error
             }
         }
+        // A stream over TLS stays a connection of libmicrohttpd's; `awaitPlace` keeps the others to theirs.
+        let connectionsMax = limits.connectionsMax + (isSecure ? limits.streamsMax : 0)
         let settings = rollcall_daemon_settings(
             listen_descriptor: listener.descriptor,
-            // A stream over TLS stays a connection of libmicrohttpd's.
-            connections_max: UInt32(
-                clamping: limits.connectionsMax + (isSecure ? limits.streamsMax : 0)),
+            connections_max: UInt32(clamping: connectionsMax),
             idle_seconds: UInt32(clamping: limits.idleDeadline.components.seconds),
-            connection_memory_bytes: limits.connectionMemoryBytes, is_secure: isSecure ? 1 : 0)
+            connection_memory_bytes: limits.connectionMemoryBytes, is_secure: isSecure ? 1 : 0,
+            threads: UInt32(clamping: min(limits.threads, connectionsMax)))
         // Released in `stop`, after the daemon's last callback.
         let context = Unmanaged.passRetained(traffic)
         guard
@@ -132,6 +136,7 @@ package final class HTTPServer: @unchecked Sendable {
         guard let daemon = owned.daemon else { return }
         traffic.isStopping.store(true, ordering: .sequentiallyConsistent)
         traffic.handshakes.close()
+        for connection in traffic.deadlines.letAllIn() { connection.greeted() }
         let isIdle = waitUntilIdle()
         traffic.deadlines.stop()
         // MHD_stop_daemon aborts the process while a connection is suspended. That cannot be by
@@ -169,23 +174,36 @@ private func handleAccess(
     guard let context, let handle, let uploadSize, let requestContext,
         let ours = rollcall_socket_context(handle)
     else { return .NO }
-    let traffic = Unmanaged<HTTPTraffic>.fromOpaque(context).takeUnretainedValue()
-    let connection = Unmanaged<HTTPConnection>.fromOpaque(ours).takeUnretainedValue()
-    if requestContext.pointee == nil {
-        guard let url, let method, let version else { return .NO }
-        requestContext.pointee = ours
-        let head = HTTPHead(
-            of: handle, url: url, method: method, version: version, isSecure: connection.tls != nil)
-        return traffic.begin(connection, handle: handle, head: head)
+    return with(context, ours) { traffic, connection in
+        if requestContext.pointee == nil {
+            guard let url, let method, let version else { return .NO }
+            requestContext.pointee = ours
+            let head = HTTPHead(
+                of: handle, url: url, method: method, version: version,
+                isSecure: connection.tls != nil)
+            return traffic.begin(connection, handle: handle, head: head)
+        }
+        if uploadSize.pointee > 0 {
+            guard let upload else { return .NO }
+            traffic.receive(
+                UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee), on: connection)
+            uploadSize.pointee = 0
+            return .YES
+        }
+        return traffic.finish(connection, handle: handle)
     }
-    if uploadSize.pointee > 0 {
-        guard let upload else { return .NO }
-        traffic.receive(
-            UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee), on: connection)
-        uploadSize.pointee = 0
-        return .YES
+}
+
+/// Lends a callback its traffic and its connection, which outlive it: the daemon holds the one, and
+/// libmicrohttpd the other from STARTED to CLOSED. Listeners' threads share the count of who holds the
+/// traffic, so that counting there five times a request makes them wait for each other.
+@inline(__always)
+private func with<Result>(
+    _ context: Context, _ ours: Context, _ body: (HTTPTraffic, HTTPConnection) -> Result
+) -> Result {
+    Unmanaged<HTTPTraffic>.fromOpaque(context)._withUnsafeGuaranteedRef { traffic in
+        Unmanaged<HTTPConnection>.fromOpaque(ours)._withUnsafeGuaranteedRef { body(traffic, $0) }
     }
-    return traffic.finish(connection, handle: handle)
 }
 
 /// Called once for each request that `handleAccess` has seen, before its connection's end.
@@ -195,8 +213,7 @@ private func handleCompletion(
 ) {
     guard let context, let ours = requestContext?.pointee else { return }
     requestContext?.pointee = nil
-    let connection = Unmanaged<HTTPConnection>.fromOpaque(ours).takeUnretainedValue()
-    Unmanaged<HTTPTraffic>.fromOpaque(context).takeUnretainedValue().complete(connection)
+    with(context, ours) { traffic, connection in traffic.complete(connection) }
 }
 
 /// Called when a connection begins and when it ends; retains its `HTTPConnection` in between.
@@ -210,14 +227,17 @@ private func handleConnection(
     case .CONNECTION_NOTIFY_STARTED:
         let connection = HTTPConnection(
             descriptor: rollcall_descriptor(handle), handle: handle, traffic: traffic)
-        traffic.deadlines.add(connection)
         socketContext.pointee = Unmanaged.passRetained(connection).toOpaque()
-        if connection.wire.tls != nil { traffic.handshakes.begin(connection) }
+        if connection.wire.tls == nil {
+            traffic.deadlines.add(connection)
+        } else {
+            connection.awaitPlace()
+        }
     case .CONNECTION_NOTIFY_CLOSED:
         guard let ours = socketContext.pointee else { return }
         socketContext.pointee = nil
         let connection = Unmanaged<HTTPConnection>.fromOpaque(ours).takeRetainedValue()
-        traffic.deadlines.remove(connection)
+        connection.leavePlace()
     }
 }
 

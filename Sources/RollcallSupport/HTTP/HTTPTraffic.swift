@@ -5,9 +5,8 @@ import Synchronization
 /// The work of libmicrohttpd's callbacks on requests: evaluate the head, gather the body, hand it
 /// to the handler, park it, send the answer.
 ///
-/// `@unchecked Sendable` is true because the only mutable state outside of atomics and locks,
-/// `bodiesBytes` and `lastAnswer`, is touched by libmicrohttpd's one thread only.
-final class HTTPTraffic: @unchecked Sendable {
+/// Several threads of libmicrohttpd's may share it; a connection belongs to one of them.
+final class HTTPTraffic: Sendable {
     /// Evaluates a request by its head; an answer refuses it.
     typealias Early = @Sendable (HTTPRequest) -> HTTPResponse?
     /// Takes a whole request; answers at once, later, or on another thread.
@@ -25,6 +24,8 @@ final class HTTPTraffic: @unchecked Sendable {
     /// True if new requests are answered 503.
     let isStopping = Atomic<Bool>(false)
 
+    /// The answers that wait for others of their thread.
+    let answers: AnswerBatch
     /// The TLS, the fields and the passwords of this server; nil for none of them.
     let web: WebFront?
     private let limits: HTTPLimits
@@ -32,18 +33,20 @@ final class HTTPTraffic: @unchecked Sendable {
     private let early: Early
     private let refused: Refused
     private let handler: Handler
-    private var bodiesBytes = 0
+    /// Bytes of bodies that are held, of all requests.
+    private let bodiesBytes = Atomic<Int>(0)
     private let lastAnswer = HTTPLastAnswer()
 
     /// Traffic within these limits.
     init(
-        limits: HTTPLimits, web: WebFront?,
+        limits: HTTPLimits, web: WebFront?, answers: AnswerBatch = AnswerBatch(),
         isMisdirected: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false },
         early: @escaping Early, refused: @escaping Refused,
         full: @escaping @Sendable (Int) -> Void, handler: @escaping Handler
     ) {
         self.limits = limits
         self.web = web
+        self.answers = answers
         self.isMisdirected = isMisdirected
         self.early = early
         self.refused = refused
@@ -54,7 +57,10 @@ final class HTTPTraffic: @unchecked Sendable {
     // MARK: Stages of a request
 
     /// The head has come: reads it, and refuses the request or lets its body come.
-    func begin(_ connection: HTTPConnection, handle: OpaquePointer, head: HTTPHead) -> MHD_Result {
+    func begin(
+        _ connection: HTTPConnection, handle: OpaquePointer, head: consuming HTTPHead
+    ) -> MHD_Result {
+        // Moved from hand to hand: a copy costs each of its strings.
         var head = head
         if let fault = fault(of: head) {
             return refuse(connection, handle: handle, head: head, with: fault)
@@ -73,16 +79,16 @@ final class HTTPTraffic: @unchecked Sendable {
             answerAhead(head.request, on: connection)
             return .YES
         }
-        connection.head = head
         connection.isLast = head.isChunked
         if head.hasBody {
             connection.enter(.body)
             if let length = head.contentLength {
                 // Not more than a usual body: the length is only a claim so far.
                 let expected = Int(truncatingIfNeeded: min(length, initialBodyBytes))
-                connection.head?.request.body.reserveCapacity(expected)
+                head.request.body.reserveCapacity(expected)
             }
         }
+        connection.head = head
         return .YES
     }
 
@@ -137,15 +143,26 @@ final class HTTPTraffic: @unchecked Sendable {
         if count + bytes.count > bodyBytesMax(of: connection.head?.request) {
             let request = connection.head?.request
             linger(connection, after: counted(tooLarge(request), request))
-        } else if bodiesBytes + bytes.count > limits.bodiesBytesMax {
-            deadlines.countRefusedWrite()
+        } else if !hold(bytes.count) {
             linger(connection, after: counted(unavailable, connection.head?.request))
         } else {
-            bodiesBytes += bytes.count
             connection.head?.request.body.append(contentsOf: bytes)
             connection.bodyBytes += bytes.count
             connection.note(received: bytes.count)
         }
+    }
+
+    /// Makes room for so many more bytes of bodies; false, and counted, if there is none.
+    private func hold(_ count: Int) -> Bool {
+        var held = bodiesBytes.load(ordering: .relaxed)
+        while held + count <= limits.bodiesBytesMax {
+            let (isExchanged, original) = bodiesBytes.compareExchange(
+                expected: held, desired: held + count, ordering: .relaxed)
+            if isExchanged { return true }
+            held = original
+        }
+        deadlines.countRefusedWrite()
+        return false
     }
 
     /// Hands over a request whose body nobody reads: it is answered as if it had none, and its
@@ -218,11 +235,7 @@ final class HTTPTraffic: @unchecked Sendable {
         do throws(GzipFault) {
             let body = try reader.expanded(request.body, bytesMax: bodyBytesMax(of: request))
             let more = body.count - request.body.count
-            guard bodiesBytes + more <= limits.bodiesBytesMax else {
-                deadlines.countRefusedWrite()
-                return unavailable
-            }
-            bodiesBytes += more
+            guard hold(more) else { return unavailable }
             connection.bodyBytes += more
             request.body = body
             request.contentEncoding = nil
@@ -234,7 +247,7 @@ final class HTTPTraffic: @unchecked Sendable {
 
     /// The request is over, however it ended.
     func complete(_ connection: HTTPConnection) {
-        bodiesBytes -= connection.bodyBytes
+        bodiesBytes.subtract(connection.bodyBytes, ordering: .relaxed)
         connection.bodyBytes = 0
         connection.finishRequest()
         if connection.isPending {

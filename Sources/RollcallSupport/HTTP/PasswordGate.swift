@@ -30,6 +30,8 @@ package final class PasswordGate: Sendable {
         fileprivate let password: [UInt8]
         fileprivate let code: [UInt8]
         fileprivate let network: UInt64
+
+        fileprivate var site: UInt64 { HTTPConnection.site(of: network) }
     }
 
     private typealias Done = @Sendable (HTTPResponse?) -> Void
@@ -45,20 +47,32 @@ package final class PasswordGate: Sendable {
     }
 
     private enum Message: Sendable {
-        case look(Shown)
+        /// One more waits to be looked at.
+        case look
         case close
     }
 
+    /// A password that was right.
+    private struct Known {
+        let code: [UInt8]
+        /// The hash that it was right by.
+        let hash: String
+    }
+
     private struct State {
-        /// The code of the password of each user that was right, under the name.
-        var known: [[UInt8]: [UInt8]] = [:]
+        /// The password of each user that was right, under the name.
+        var known: [[UInt8]: Known] = [:]
         /// The codes of what was wrong a short while ago: who goes on showing the same costs nothing more.
         var wrong: Set<[UInt8]> = []
+        /// Those that are to be looked at, in the order in which they came.
+        var queue: [Shown] = []
         /// Those who wait, by the code of what was shown.
         var waiting: [[UInt8]: [Waiter]] = [:]
         var waitingCount = 0
         var waitingOf: [UInt64: Int] = [:]
         var attempts = FailedAttempts()
+        /// The attempts in vain by sites: they decide who is looked at first, and refuse nobody.
+        var attemptsOfSites = FailedAttempts()
         /// Counts changes of users: what was begun before one says nothing.
         var generation = 0
         var isRunning = false
@@ -81,10 +95,12 @@ package final class PasswordGate: Sendable {
         key = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
     }
 
-    /// Forgets which passwords were right.
+    /// Follows other users of the policy: of those whose hash is another one nothing is known any more, and
+    /// nothing is known to be wrong.
     func follow() {
+        let access = policy.rules.access
         state.withLock {
-            $0.known = [:]
+            $0.known = $0.known.filter { access.hash(of: $0.key) == ($0.value.hash, true) }
             $0.wrong = []
             $0.generation += 1
         }
@@ -111,8 +127,8 @@ package final class PasswordGate: Sendable {
             user: pair.user, password: password, code: code(pair.user, password), network: network)
         let now = ClockReading.now().elapsed
         return state.withLock { state in
-            if let known = state.known[pair.user], isSameCode(known, shown.code),
-                let user = access.user(pair.user)
+            if let known = state.known[pair.user], isSameCode(known.code, shown.code),
+                let user = access.user(pair.user), access.hash(of: pair.user).text == known.hash
             {
                 return .pass(user)
             }
@@ -123,8 +139,10 @@ package final class PasswordGate: Sendable {
             if state.waiting[shown.code] == nil, !state.attempts.mayTry(network, at: now) {
                 return .refuse(Self.tooMany)
             }
-            guard !state.isClosed, state.waitingCount < Self.waitingMax,
-                state.waitingOf[network, default: 0] < Self.waitingOfNetworkMax
+            guard !state.isClosed,
+                state.waitingOf[network, default: 0] < Self.waitingOfNetworkMax,
+                state.waitingCount < Self.waitingMax
+                    || Self.last(behind: shown.site, in: state, at: now) != nil
             else { return .refuse(Self.busy) }
             return .wait(shown)
         }
@@ -133,8 +151,18 @@ package final class PasswordGate: Sendable {
     /// Looks at a password; `done` is called once, on another thread: with nil once the request is to be
     /// judged anew, else with what it is refused with.
     func check(_ shown: Shown, _ done: @escaping @Sendable (HTTPResponse?) -> Void) {
+        let now = ClockReading.now().elapsed
+        var displaced: [Waiter] = []
         let isBegun: Bool? = state.withLock { state in
             if state.isClosed { return nil }
+            if state.waitingCount >= Self.waitingMax,
+                let last = Self.last(behind: shown.site, in: state, at: now)
+            {
+                let shown = state.queue.remove(at: last)
+                // Who was not looked at has not guessed.
+                state.attempts.giveBack(shown.network)
+                displaced = settle(shown, &state)
+            }
             state.waitingCount += 1
             state.waitingOf[shown.network, default: 0] += 1
             let waiter = Waiter(network: shown.network, done: done)
@@ -143,19 +171,45 @@ package final class PasswordGate: Sendable {
                 state.waiting[shown.code]?.append(waiter)
                 return true
             }
-            state.attempts.take(shown.network, at: ClockReading.now().elapsed)
+            state.attempts.take(shown.network, at: now)
+            state.attemptsOfSites.take(shown.site, at: now)
             state.waiting[shown.code] = [waiter]
+            state.queue.append(shown)
             if !state.isRunning {
                 state.isRunning = DetachedThread.start { [self] in run() }
             }
             guard state.isRunning else {
+                state.queue.removeLast()
                 settle(shown, &state)
                 return nil
             }
-            messages.put(.look(shown))
+            messages.put(.look)
             return true
         }
+        for waiter in displaced { waiter.done(Self.busy) }
         if isBegun == nil { done(Self.busy) }
+    }
+
+    /// Returns the one that leaves its place to one of `site` where all are taken: the last of the site that
+    /// has guessed the most, if that is more. Else nil.
+    private static func last(behind site: UInt64, in state: State, at now: Int64) -> Int? {
+        let left = { state.attemptsOfSites.left($0, at: now) }
+        let last = state.queue.indices.reversed().min {
+            left(state.queue[$0].site) < left(state.queue[$1].site)
+        }
+        // What is yet to be taken for the new one counts.
+        return last.flatMap { left(state.queue[$0].site) < left(site) - 1 ? $0 : nil }
+    }
+
+    /// Takes out the one that is looked at next: of those whose site has guessed the least the first. A site
+    /// that fills the queue is looked at behind everybody else.
+    private static func takeNext(of state: inout State) -> Shown? {
+        let now = ClockReading.now().elapsed
+        let sites = state.attemptsOfSites
+        let next = state.queue.indices.max {
+            sites.left(state.queue[$0].site, at: now) < sites.left(state.queue[$1].site, at: now)
+        }
+        return next.map { state.queue.remove(at: $0) }
     }
 
     private func code(_ user: [UInt8], _ password: [UInt8]) -> [UInt8] {
@@ -169,29 +223,33 @@ package final class PasswordGate: Sendable {
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
         while true {
             for message in messages.takeAll(waiting: idleWait) {
-                guard case .look(let shown) = message else {
+                guard case .look = message else {
                     refuseAll()
                     return
                 }
-                look(at: shown)
+                look()
             }
         }
     }
 
-    private func look(at shown: Shown) {
-        let generation = state.withLock { $0.isClosed ? nil : $0.generation }
-        guard let generation else { return }
-        let access = policy.rules.access
-        let isRight = comparison(shown.password, access.hash(of: shown.user))
+    private func look() {
+        let next = state.withLock { state in
+            state.isClosed ? nil : Self.takeNext(of: &state).map { ($0, state.generation) }
+        }
+        guard let (shown, generation) = next else { return }
+        let hash = policy.rules.access.hash(of: shown.user)
+        let isRight = comparison(shown.password, hash)
         let waiting = state.withLock { state in
             if isRight == true, state.generation == generation {
-                state.known[shown.user] = shown.code
+                state.known[shown.user] = Known(code: shown.code, hash: hash.text)
                 state.attempts.giveBack(shown.network)
+                state.attemptsOfSites.giveBack(shown.site)
             } else if isRight == false, state.generation == generation {
                 if state.wrong.count >= Self.wrongMax { state.wrong = [] }
                 state.wrong.insert(shown.code)
             } else if isRight == nil {
                 state.attempts.giveBack(shown.network)
+                state.attemptsOfSites.giveBack(shown.site)
             }
             return settle(shown, &state)
         }
@@ -210,6 +268,7 @@ package final class PasswordGate: Sendable {
         let waiting = state.withLock { state in
             let all = state.waiting.values.flatMap { $0 }
             state.waiting = [:]
+            state.queue = []
             return all
         }
         for waiter in waiting { waiter.done(Self.busy) }
@@ -266,65 +325,4 @@ private func isSameCode(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     var difference = UInt8(a.count == b.count ? 0 : 1)
     for (a, b) in zip(a, b) { difference |= a ^ b }
     return difference == 0
-}
-
-/// The passwords in vain of a short while ago, by the network that they came from.
-struct FailedAttempts: Sendable {
-    /// The attempts that may follow each other at once.
-    static let atOnceMax = 20
-    /// One more may be made after each such span.
-    static let every = Milliseconds.seconds(1)
-    /// Networks that are remembered; beyond that the oldest attempts are forgotten.
-    static let networksMax = 4096
-
-    private struct Record: Sendable {
-        var left: Int
-        var filledAt: Int64
-    }
-
-    private var records: [UInt64: Record] = [:]
-
-    /// Networks that are remembered.
-    var count: Int { records.count }
-
-    /// Returns true if a network may try one more.
-    func mayTry(_ network: UInt64, at elapsed: Int64) -> Bool {
-        records[network].map { filled($0, at: elapsed).left > 0 } ?? true
-    }
-
-    /// Notes an attempt, in vain until it is given back.
-    mutating func take(_ network: UInt64, at elapsed: Int64) {
-        fill(network, at: elapsed)
-        var record = records[network] ?? Record(left: Self.atOnceMax, filledAt: elapsed)
-        record.left = max(0, record.left - 1)
-        if records[network] == nil, records.count >= Self.networksMax { forget(at: elapsed) }
-        records[network] = record
-    }
-
-    /// Takes back an attempt that was not in vain.
-    mutating func giveBack(_ network: UInt64) {
-        guard let left = records[network]?.left else { return }
-        records[network]?.left = min(Self.atOnceMax, left + 1)
-    }
-
-    private mutating func fill(_ network: UInt64, at elapsed: Int64) {
-        guard let record = records[network].map({ filled($0, at: elapsed) }) else { return }
-        records[network] = record.left == Self.atOnceMax ? nil : record
-    }
-
-    private func filled(_ record: Record, at elapsed: Int64) -> Record {
-        let more = max(0, (elapsed - record.filledAt) / Self.every.count)
-        return Record(
-            left: min(Self.atOnceMax, record.left + Int(clamping: min(more, 1 << 20))),
-            filledAt: record.filledAt + more * Self.every.count)
-    }
-
-    /// Makes room: first those who may try as often as anybody, else the one noted the longest ago.
-    private mutating func forget(at elapsed: Int64) {
-        for network in Array(records.keys) { fill(network, at: elapsed) }
-        guard records.count >= Self.networksMax,
-            let first = records.min(by: { $0.value.filledAt < $1.value.filledAt })
-        else { return }
-        records[first.key] = nil
-    }
 }

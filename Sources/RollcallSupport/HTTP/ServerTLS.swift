@@ -86,8 +86,26 @@ package final class ServerTLS: @unchecked Sendable {
         guard code == 0 else {
             throw TLSServerFault(field: "cert_file", reason: "must hold a certificate, PEM")
         }
+        guard isWhole(chain) else {
+            throw TLSServerFault(
+                field: "cert_file",
+                reason: "must hold nothing but certificates, PEM: a later one is none")
+        }
         let seconds = gnutls_x509_crt_get_expiration_time(made)
         return Timestamp(milliseconds: Int64(max(0, min(seconds, 1 << 40))) * 1000)
+    }
+
+    /// True if each certificate of a chain can be read.
+    private static func isWhole(_ chain: [UInt8]) -> Bool {
+        var list: UnsafeMutablePointer<gnutls_x509_crt_t?>?
+        var count: UInt32 = 0
+        let code = withDatum(chain) {
+            gnutls_x509_crt_list_import2(&list, &count, $0, GNUTLS_X509_FMT_PEM, 0)
+        }
+        guard code >= 0, let list else { return false }
+        for place in 0..<Int(count) { gnutls_x509_crt_deinit(list[place]) }
+        rollcall_gnutls_free(list)
+        return true
     }
 
     private static func withDatum<Value>(
@@ -137,6 +155,21 @@ package final class ServerTLS: @unchecked Sendable {
             rollcall_gnutls_free(exponent.data)
         }
         return bits(modulus) > rsaBitsMax.modulus || bits(exponent) > rsaBitsMax.exponent
+    }
+
+    /// Returns true of a certificate in DER that says that its key is for other uses than signing, by which a
+    /// client proves that it has the key.
+    static func isForOtherUses(_ certificate: UnsafePointer<gnutls_datum_t>) -> Bool {
+        var made: gnutls_x509_crt_t?
+        guard gnutls_x509_crt_init(&made) == 0, let made else { return true }
+        defer { gnutls_x509_crt_deinit(made) }
+        guard gnutls_x509_crt_import(made, certificate, GNUTLS_X509_FMT_DER) == 0 else {
+            return true
+        }
+        var (uses, isCritical) = (UInt32(0), UInt32(0))
+        let code = gnutls_x509_crt_get_key_usage(made, &uses, &isCritical)
+        // Whoever says nothing allows all.
+        return code == 0 && uses & UInt32(GNUTLS_KEY_DIGITAL_SIGNATURE) == 0
     }
 
     private static func bits(_ number: gnutls_datum_t) -> Int {

@@ -26,6 +26,9 @@ enum TLSPriorities {
         "X25519": "X25519", "CurveP256": "SECP256R1", "CurveP384": "SECP384R1",
         "CurveP521": "SECP521R1",
     ]
+    /// The curves where none are listed. GnuTLS has finite fields too, one share of which takes a hundred
+    /// milliseconds.
+    private static let usualCurves = ["X25519", "CurveP256", "CurveP384", "CurveP521"]
 
     /// Returns the priorities of settings, which the caller has to free.
     /// - Throws: `TLSServerFault` if a name is not known, or GnuTLS cannot do what is wanted.
@@ -75,15 +78,13 @@ enum TLSPriorities {
             // TLS 1.3 exchanges keys by groups alone, and asks for none of these.
             if exchanges.isEmpty { words += ["+ECDHE-RSA", "+ECDHE-ECDSA"] }
         }
-        if !settings.curves.isEmpty {
-            words.append("-GROUP-ALL")
-            for name in settings.curves {
-                guard let group = groups[name] else {
-                    throw TLSServerFault(
-                        field: "curve_preferences", reason: "unknown curve \(name)")
-                }
-                words.append("+GROUP-\(group)")
+        words.append("-GROUP-ALL")
+        for name in settings.curves.isEmpty ? usualCurves : settings.curves {
+            guard let group = groups[name] else {
+                throw TLSServerFault(
+                    field: "curve_preferences", reason: "unknown curve \(name)")
             }
+            words.append("+GROUP-\(group)")
         }
         if settings.prefersOwnOrder { words.append("%SERVER_PRECEDENCE") }
         return words.joined(separator: ":")

@@ -19,6 +19,8 @@ package struct UpgradeCheck {
     ]
 
     private let path: String
+    /// False if `storage.upgrade_copy` says so.
+    private let keepsCopy: Bool
     private let plan: StoreUpgrade.Plan?
     private let version: StoreUpgrade.Version?
     private var free: Int64?
@@ -30,9 +32,11 @@ package struct UpgradeCheck {
     /// Seconds that copying and comparing a byte take here; nil if that cannot be measured.
     private var secondsAByte: Double?
 
-    /// Looks at the store at `given`, which may be served meanwhile.
+    /// Looks at the store at `given`, which may be served meanwhile, for an upgrade that keeps a copy or
+    /// does not.
     /// - Throws: `UpgradeError` if there is none, it is none, or it is of a newer version.
-    package init(_ given: String) throws(UpgradeError) {
+    package init(_ given: String, keepsCopy: Bool = true) throws(UpgradeError) {
+        self.keepsCopy = keepsCopy
         do throws(StoreError) {
             path = try StoreFile.resolve(given)
             guard StoreFile.size(path) > 0 else {
@@ -44,7 +48,7 @@ package struct UpgradeCheck {
             plan = try StoreUpgrade.plan(connection, found)
             version = try StoreUpgrade.version(connection, found)
             free = StoreUpgrade.bytesFree(beside: path)
-            copies = StoreUpgrade.copies(of: path)
+            copies = try StoreUpgrade.copies(of: path)
             // What a cut off upgrade left goes before there is a new copy.
             if let plan, let bytes = free {
                 free =
@@ -61,7 +65,7 @@ package struct UpgradeCheck {
         } catch {
             throw .unusable(path: given, error.finding)
         }
-        if plan != nil { secondsAByte = Self.measure(path) }
+        if plan != nil, keepsCopy { secondsAByte = Self.measure(path) }
     }
 
     /// Seconds for rows that are read for an index, or whose checksums are made anew: measured with a million of
@@ -80,14 +84,14 @@ package struct UpgradeCheck {
         return seconds
     }
 
-    /// Brings the store at `path` up to date, as a start does; `say` hears how it goes. Returns how it
-    /// stands.
+    /// Brings the store at `path` up to date, as a start does, with a copy or without; `say` hears how it
+    /// goes. Returns how it stands.
     /// - Throws: `UpgradeError` if the store refuses.
     package static func upgrade(
-        _ path: String, _ say: @escaping @Sendable (String) -> Void
+        _ path: String, keepsCopy: Bool = true, _ say: @escaping @Sendable (String) -> Void
     ) throws(UpgradeError) -> String {
         do throws(StoreError) {
-            let watch = StoreUpgrade.Watch { step in
+            let watch = StoreUpgrade.Watch(keepsCopy: keepsCopy) { step in
                 switch step {
                 case .kept(let plan): say("A copy is kept as \(plan.copyPath).")
                 case .done(let plan): say("\(plan.path) was of version \(plan.from).")
@@ -104,7 +108,7 @@ package struct UpgradeCheck {
 
     /// True if it can be brought up to date now, or need not.
     package var isPossible: Bool {
-        guard let plan, let free else { return true }
+        guard keepsCopy, let plan, let free else { return true }
         return free >= plan.bytesWanted
     }
 
@@ -171,6 +175,11 @@ package struct UpgradeCheck {
         if plan.from.engine < StoreUpgrade.Version.current.engine {
             lines.append("  what is decided from then on is decided by newer rules")
         }
+        guard keepsCopy else {
+            lines.append(
+                "No copy is kept before that (storage.upgrade_copy: false): there is no way back.")
+            return lines.joined(separator: "\n") + "\n" + copiesText
+        }
         lines.append(
             "Before that a copy of \(plan.bytes) bytes is kept as \(plan.copyPath), for 7 days or until "
                 + "somebody is erased.")
@@ -211,13 +220,14 @@ package struct UpgradeCheck {
         func words(_ version: StoreUpgrade.Version?) -> JSONTree {
             version.map { ["store": .integer($0.store), "engine": .integer($0.engine)] } ?? nil
         }
+        let kept = keepsCopy ? plan : nil
         let tree: JSONTree = [
             "store": .text(path), "version": words(version), "to": words(.current),
             "upgrade": .boolean(plan != nil), "possible": .boolean(isPossible),
             "bytes": plan.map { .integer($0.bytes) } ?? nil,
-            "bytes_wanted": plan.map { .integer($0.bytesWanted) } ?? nil,
+            "bytes_wanted": kept.map { .integer($0.bytesWanted) } ?? nil,
             "bytes_free": free.map { .integer($0) } ?? nil,
-            "copy": plan.map { .text($0.copyPath) } ?? nil,
+            "copy": kept.map { .text($0.copyPath) } ?? nil,
             "seconds": seconds.map {
                 [
                     "about": .number($0.about), "least": .number($0.least),

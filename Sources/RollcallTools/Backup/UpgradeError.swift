@@ -10,7 +10,13 @@ package enum UpgradeError: Error, CustomStringConvertible {
     /// There is no copy to go back to.
     case noCopy(path: String)
     /// Somebody was erased since the copy was made.
-    case erased(path: String, people: Int64)
+    case erased(path: String, people: Int)
+    /// It cannot be read who is being erased.
+    case unread(path: String)
+    /// The copy is not what was kept.
+    case damagedCopy(path: String, String)
+    /// Somebody reads the store that is to give way.
+    case isRead(path: String)
     /// There is no room for the copy.
     case noRoom(String)
     /// The system refused a call.
@@ -19,7 +25,7 @@ package enum UpgradeError: Error, CustomStringConvertible {
     /// 1 if the store or the disk says no, else 64.
     package var exitCode: CInt {
         switch self {
-        case .store, .erased, .noRoom, .file: 1
+        case .store, .erased, .unread, .damagedCopy, .isRead, .noRoom, .file: 1
         case .unusable, .noCopy: 64
         }
     }
@@ -33,8 +39,17 @@ package enum UpgradeError: Error, CustomStringConvertible {
                 + "brings the store up to date, for 7 days or until somebody is erased. A backup from "
                 + "before the upgrade takes the store's place by hand"
         case .erased(let path, let people):
-            "\(path): \(people) people were erased since the copy was made, and are in it: it is not "
-                + "put back, and goes with the next start of this version"
+            "\(path): \(people) people were erased since the copy was made, or are being erased, and are "
+                + "in it: it is not put back, and goes with the next start of this version"
+        case .unread(let path):
+            "\(path): it cannot be read who is being erased, and would be there again: --yes --unread goes "
+                + "back all the same"
+        case .damagedCopy(let path, let what):
+            "\(path): the copy is damaged, and is not put back: \(what). A backup from before the upgrade "
+                + "takes the store's place by hand"
+        case .isRead(let path):
+            "\(path) is read by somebody else, so that its log cannot be moved into it: end what reads it, "
+                + "then say it again"
         case .noRoom(let words): words
         case .file(let call, let path, let number):
             "\(path): \(call): \(String(cString: strerror(number)))"

@@ -11,7 +11,24 @@ enum PolicyTree {
     static func text(_ policy: Policy) -> [UInt8] {
         let configuration = Configuration(policy: policy)
         let said = Setting.all.filter { $0.replayed(configuration) != nil }
-        return Array(object(said[...], configuration, at: 0).json.utf8)
+        guard case .mapping(let members) = object(said[...], configuration, at: 0) else {
+            return []
+        }
+        return Array(SettingValue.mapping(members + role(policy.role)).json.utf8)
+    }
+
+    /// The settings that give a watch this part in a fleet, with names that nobody has: which cells there
+    /// are decides nothing.
+    private static func role(_ role: FleetRole) -> [(key: String, value: SettingValue)] {
+        let value: SettingValue
+        switch role {
+        case .whole: return []
+        case .cell: value = .mapping([("cell", .word("cell"))])
+        case .fleet:
+            let cell = SettingValue.mapping([("url", .word("http://cell.invalid"))])
+            value = .mapping([("cells", .mapping([("cell", cell)]))])
+        }
+        return [("cluster", value)]
     }
 
     private static func object(

@@ -119,7 +119,7 @@ package struct FleetStore {
             var pending = PendingTurn()
             engine.advance(to: next)
             pending.take(from: &engine)
-            if next < sign, pending.decisions.isEmpty { continue }
+            if next < sign, pending.decisions.isEmpty, pending.dark.isEmpty { continue }
             try commit(&pending, at: next)
         }
     }

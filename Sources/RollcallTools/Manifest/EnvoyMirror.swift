@@ -1,3 +1,5 @@
+import RollcallSupport
+
 /// The configuration that `rollcall manifest envoy` prints: Envoy before an app's endpoint, of whose
 /// requests it sends Rollcall a copy.
 ///
@@ -10,6 +12,32 @@ enum EnvoyMirror {
         let (host, port) = MirrorAddress(settings).parts
         return head + listeners + clusters
             + "                    socket_address: {address: \"\(host)\", port_value: \(port)}\n"
+            + tls(settings?.configuration.accessPolicy.web.tls)
+    }
+
+    /// The lines by which the certificate of a Rollcall that speaks TLS is verified.
+    private static func tls(_ tls: TLSServerSettings?) -> String {
+        guard let tls else { return "" }
+        let client = """
+                        tls_certificates:
+                          - certificate_chain: {filename: /etc/envoy/rollcall-client.pem}
+                            private_key: {filename: /etc/envoy/rollcall-client.key}
+
+            """
+        return """
+                  # CHANGE: an authority that signed Rollcall's certificate, and a name in it.
+                  transport_socket:
+                    name: envoy.transport_sockets.tls
+                    typed_config:
+                      "@type": \(upstream)
+                      sni: localhost
+                      common_tls_context:
+                        validation_context:
+                          trusted_ca: {filename: /etc/envoy/rollcall-ca.pem}
+                          match_typed_subject_alt_names:
+                            - {san_type: DNS, matcher: {exact: localhost}}
+
+            """ + (tls.clientAuth.isRequired ? client : "")
     }
 
     private static let head = """
@@ -26,6 +54,8 @@ enum EnvoyMirror {
     private static let manager =
         "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3"
         + ".HttpConnectionManager"
+    private static let upstream =
+        "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
     private static let router = "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"
 
     private static let listeners = """

@@ -12,22 +12,21 @@ package struct HelmChart {
         self.version = version
     }
 
-    /// Writes the chart into a folder, which is made if there is none; returns the paths of its files.
-    /// - Throws: `InputFileError.cannotWriteFile` if the system does not take one.
+    /// Writes the chart into a folder, which is made if there is none; returns the paths of its files. Values
+    /// that somebody has edited are not overwritten, nor is anything else then.
+    /// - Throws: `InputFileError.cannotWriteFile` if the system does not take one, `unusable` if one is there
+    ///   with other content.
     package func write(into folder: String) throws(InputFileError) -> [String] {
-        try FileFolder(path: folder).write(files)
+        try FileFolder(path: folder, replaces: false).write(files)
     }
 
     /// All files of it by name.
     package var files: [(name: String, text: String)] {
         let words = KubernetesWords.helm
-        // Whoever changes the settings names other files: all keys of the Secret stand beside them.
-        var mounted = settings
-        mounted.files = mounted.files.filter { $0.hasPrefix("/") }
         let rollcall =
             KubernetesManifest.config(words) + "{{ .Values.settings | indent 4 }}\n"
             + KubernetesStandalone.service(words)
-            + KubernetesStandalone.workload(mounted, words, Self.annotations)
+            + KubernetesStandalone.workload(settings, words, Self.annotations)
         return [
             ("Chart.yaml", chart), ("values.yaml", values),
             ("templates/rollcall.yaml", Self.template(rollcall)),
@@ -74,23 +73,33 @@ package struct HelmChart {
     }
 
     private var values: String {
-        let quote = SecretMounts(settings)
+        let mounts = SecretMounts(settings)
+        let words = KubernetesWords(settings)
+        let items =
+            mounts.beside.allSatisfy { $0.key == $0.path }
+            ? " []\n" : "\n" + SecretMounts.items(mounts.beside, indent: "  ")
         return """
             # Values of Rollcall's chart, written by `rollcall manifest helm`. What is yours to decide is marked
-            # CHANGE. The release's name is the name of its Service: backends send to http://NAME:10112.
+            # CHANGE. The release's name is the name of its Service: backends send to NAME:10112.
 
             # CHANGE: there is no published image. In a clone, `.packages/image` builds one.
             image: registry.example.org/rollcall:\(version)
 
-            # CHANGE: the Secret with the files that the settings name, each key a file beside them. Make it first:
-            #   \(quote.command)
+            # CHANGE: the Secret with the files that the settings name. Make it first:
+            #   \(mounts.command)
             secretName: \(SecretMounts.secret)
+
+            # The keys of it that are files beside the settings, with their names there; empty for all keys, by
+            # their own names.
+            secretItems:\(items)
+            # https where web.config_file of the settings speaks TLS.
+            scheme: \(words.scheme)
 
             # As in rollcall.yml; `rollcall config` prints all settings, `rollcall check FILE` looks at yours.
             settings: |
             \(KubernetesManifest.block(settings.yaml, head: "# Flags win over what stands here.").indentedAsValue)
-            # CHANGE: room for storage.size and half of it again, and for the copy of an upgrade.
-            storage: 12Gi
+            # CHANGE: room for storage.size and half of it again, its log, and the copy of an upgrade.
+            storage: \(words.storage)
 
             # CHANGE: 30 MB when idle, 440 MB for a million people. No limit of processor time: who is throttled
             # judges late.
@@ -119,11 +128,11 @@ package struct HelmChart {
     }
 
     private static let notes = """
-        Rollcall is at http://{{ .Release.Name }}.{{ .Release.Namespace }}.svc:10112
+        Rollcall is at {{ .Values.scheme }}://{{ .Release.Name }}.{{ .Release.Namespace }}.svc:10112
 
         To look at it:
           kubectl --namespace {{ .Release.Namespace }} port-forward statefulset/{{ .Release.Name }} 10112
-          and open http://127.0.0.1:10112/ in a browser; it asks for a token.
+          and open {{ .Values.scheme }}://127.0.0.1:10112/ in a browser; it asks for a token, or for a user.
 
         """
 }

@@ -2,11 +2,13 @@
 enum KubernetesManifest {
     static func text(_ settings: ManifestSettings?, _ scrape: KubernetesScrape) -> String {
         let mounts = SecretMounts(settings)
-        let words = KubernetesWords()
+        let words = KubernetesWords(settings)
         return head + notes(settings, mounts) + config(words) + block(settings?.yaml ?? "")
-            + service + workload(scrape.annotations) + image(words) + sidecar + probes + ready
+            + service + workload(scrape.annotations, mounts) + image(words) + sidecar + probes
+            + ready
             + rights(words)
-            + mountLines(mounts) + backend + volumes(mounts, words) + transience + claim(words)
+            + mountLines(mounts) + backend(words) + volumes(mounts, words) + transience
+            + claim(words)
             + KubernetesPolicy.sidecar(words) + scrape.monitor(words, app: "backend")
     }
 
@@ -69,7 +71,15 @@ enum KubernetesManifest {
                               name: "\(words.secret)"
 
             """
-        if mounts.beside.isEmpty {
+        if words.isChart {
+            text += """
+                {{- if .Values.secretItems }}
+                                  items:
+                {{ toYaml .Values.secretItems | indent 20 }}
+                {{- end }}
+
+                """
+        } else if mounts.beside.isEmpty {
             text += "                  optional: true\n"
         } else {
             text += "                  items:\n"
@@ -134,34 +144,42 @@ enum KubernetesManifest {
 
         """
 
-    private static func workload(_ annotations: String) -> String {
-        """
-        ---
-        apiVersion: apps/v1
-        # Not a Deployment, which may run two Pods for a while: the second could not take the store.
-        kind: StatefulSet
-        metadata:
-          name: backend
-          labels: {app: backend}
-        spec:
-          serviceName: rollcall
-          replicas: 1
-          selector:
-            matchLabels: {app: backend}
-          template:
-            metadata:
-              labels: {app: backend}\(annotations)
-            spec:
-              # CHANGE: what your backend needs to end, and 20 s: Rollcall is told after it.
-              terminationGracePeriodSeconds: 50
-              securityContext:
-                # Lets Rollcall's user write to the volume.
-                fsGroup: 65532
-                fsGroupChangePolicy: OnRootMismatch
-              initContainers:
-                - name: rollcall
+    private static func workload(_ annotations: String, _ mounts: SecretMounts) -> String {
+        let account =
+            mounts.hidesAccount
+            ? """
+                  # CHANGE: files of the settings are in /run, and Kubernetes could not mount its token below
+                  # them. For a backend that asks Kubernetes put them elsewhere, and print this again.
+                  automountServiceAccountToken: false
 
-        """
+            """ : ""
+        return """
+            ---
+            apiVersion: apps/v1
+            # Not a Deployment, which may run two Pods for a while: the second could not take the store.
+            kind: StatefulSet
+            metadata:
+              name: backend
+              labels: {app: backend}
+            spec:
+              serviceName: rollcall
+              replicas: 1
+              selector:
+                matchLabels: {app: backend}
+              template:
+                metadata:
+                  labels: {app: backend}\(annotations)
+                spec:
+                  # CHANGE: what your backend needs to end, and 20 s: Rollcall is told after it.
+                  terminationGracePeriodSeconds: 50
+            \(account)      securityContext:
+                    # Lets Rollcall's user write to the volume.
+                    fsGroup: 65532
+                    fsGroupChangePolicy: OnRootMismatch
+                  initContainers:
+                    - name: rollcall
+
+            """
     }
 
     /// The image of the container.
@@ -243,15 +261,23 @@ enum KubernetesManifest {
         """
     }
 
-    private static let backend = """
-              containers:
-                # CHANGE: your backend.
-                - name: backend
-                  image: registry.example.org/backend:CHANGE
-                  env:
-                    - {name: ROLLCALL_URL, value: "http://127.0.0.1:10112"}
+    private static func backend(_ words: KubernetesWords) -> String {
+        let trust =
+            words.hasTLS
+            ? """
+                        # CHANGE: the certificate is to be for 127.0.0.1, and the backend to know its authority.
 
-        """
+            """ : ""
+        return """
+                  containers:
+                    # CHANGE: your backend.
+                    - name: backend
+                      image: registry.example.org/backend:CHANGE
+                      env:
+            \(trust)            - {name: ROLLCALL_URL, value: "\(words.scheme)://127.0.0.1:10112"}
+
+            """
+    }
 
     private static let transience = """
                 # Instead of volumeClaimTemplates below. It outlives a container, not the Pod: where a
@@ -270,7 +296,7 @@ enum KubernetesManifest {
               spec:
                 # A block volume, not NFS: a store in WAL mode needs memory that processes share.
                 accessModes: [ReadWriteOnce]
-                # CHANGE: room for storage.size and half of it again, and for the copy of an upgrade.
+                # CHANGE: room for storage.size and half of it again, its log, and the copy of an upgrade.
                 resources:
                   requests: {storage: "\(words.storage)"}
 

@@ -4,18 +4,18 @@ enum KubernetesMembers {
     static func text(
         _ settings: ManifestSettings?, _ members: Int, _ scrape: KubernetesScrape
     ) -> String {
-        let words = KubernetesWords()
         let settings = settings ?? standard
+        let words = KubernetesWords(settings)
         let mounts = SecretMounts(settings)
-        return head(members) + KubernetesManifest.notes(settings, mounts)
+        return head(members, settings) + KubernetesManifest.notes(settings, mounts)
             + KubernetesManifest.config(words)
             + KubernetesManifest.block(
                 settings.yaml, head: "# Flags and variables win over what stands here.")
             + services + workload(members, scrape.annotations) + KubernetesManifest.image(words)
-            + container
+            + container(words)
             + KubernetesManifest.rights(words) + KubernetesManifest.mountLines(mounts)
             + KubernetesManifest.volumes(mounts, words) + KubernetesManifest.claim(words)
-            + budget + KubernetesProxy.text(members) + KubernetesPolicy.members(words)
+            + budget + KubernetesProxy.text(members, words) + KubernetesPolicy.members(words)
             + scrape.monitor(words, app: "rollcall")
     }
 
@@ -26,21 +26,30 @@ enum KubernetesMembers {
         return settings
     }
 
-    private static func head(_ members: Int) -> String {
-        """
-        # Rollcall as \(members) members of one watch, for Kubernetes 1.29 or newer, printed by
-        # `rollcall manifest kubernetes --members \(members)`. What is yours to decide is marked CHANGE.
-        #
-        # Their log is in etcd, which is not part of this: three members of its own, on block volumes
-        # that sync in some milliseconds, in three zones, with --heartbeat-interval 50,
-        # --election-timeout 500 and --client-cert-auth. Not the etcd of Kubernetes itself.
-        #
-        # A backend sends to rollcall-leader:10112, which goes to the one member whose `/-/leader`
-        # answers 200, or to any member: rollcall-0.rollcall-members:10112 and so on. One that does
-        # not lead passes a write on, or answers 503 with the field Rollcall-Leader.
-        #
+    private static func head(_ members: Int, _ settings: ManifestSettings) -> String {
+        let log =
+            settings.cluster.postgresURL.isEmpty
+            ? """
+            # Their log is in etcd, which is not part of this: three members of its own, on block volumes
+            # that sync in some milliseconds, in three zones, with --heartbeat-interval 50,
+            # --election-timeout 500 and --client-cert-auth. Not the etcd of Kubernetes itself.
+            """
+            : """
+            # Their log is in PostgreSQL, which is not part of this: a primary with a synchronous standby
+            # on another machine. Whoever makes a standby the primary takes one that commits waited for.
+            """
+        return """
+            # Rollcall as \(members) members of one watch, for Kubernetes 1.29 or newer, printed by
+            # `rollcall manifest kubernetes --members \(members)`. What is yours to decide is marked CHANGE.
+            #
+            \(log)
+            #
+            # A backend sends to rollcall-leader:10112, which goes to the one member whose `/-/leader`
+            # answers 200, or to any member: rollcall-0.rollcall-members:10112 and so on. One that does
+            # not lead passes a write on, or answers 503 with the field Rollcall-Leader.
+            #
 
-        """
+            """
     }
 
     private static let services = """
@@ -98,6 +107,7 @@ enum KubernetesMembers {
               terminationGracePeriodSeconds: 20
               # Else Kubernetes puts ROLLCALL_… variables of the Services above into the Pods.
               enableServiceLinks: false
+              automountServiceAccountToken: false
               affinity:
                 podAntiAffinity:
                   # Two members on one machine would die together.
@@ -121,50 +131,57 @@ enum KubernetesMembers {
         """
     }
 
-    private static let container = """
-                  command: ["rollcall"]
-                  # Where names of files begin that begin with nothing.
-                  workingDir: /etc/rollcall
-                  args:
-                    - serve
-                    - --config.file=/etc/rollcall/rollcall.yml
-                    - --storage.path=/var/lib/rollcall/rollcall.db
-                    # Needs web.tokens. It is HTTP without TLS: the NetworkPolicy below says who reaches it.
-                    # [::]:10112 in a cluster of IPv6.
-                    - --web.listen-address=0.0.0.0:10112
-                    # Metrics, health and who leads, without ids of people: it needs no token.
-                    - --web.metrics-listen-address=0.0.0.0:10113
-                  env:
-                    # The member's name is the Pod's, rollcall-0 and so on, and keeps its volume.
-                    - name: ROLLCALL_CLUSTER_MEMBER
-                      valueFrom:
-                        fieldRef: {fieldPath: metadata.name}
-                    - name: ROLLCALL_CLUSTER_ADDRESS
-                      value: http://$(ROLLCALL_CLUSTER_MEMBER).rollcall-members:10112
-                  ports:
-                    - {name: http, containerPort: 10112}
-                    - {name: metrics, containerPort: 10113}
-                  # Not /-/ready: without etcd nobody is, and a new start would not help.
-                  startupProbe:
-                    httpGet: {path: /-/healthy, port: metrics}
-                    periodSeconds: 1
-                    failureThreshold: 1800
-                  # Fails when the process does not answer, and when the loop that judges people has
-                  # stood still for 60 s. An etcd that is away is neither.
-                  livenessProbe:
-                    httpGet: {path: /-/healthy, port: metrics}
-                    periodSeconds: 10
-                    timeoutSeconds: 5
-                    failureThreshold: 3
-                  # Ready is who holds all of the log, whether it leads or not: a new version goes on to
-                  # the next Pod once this one could lead.
-                  readinessProbe:
-                    httpGet: {path: /-/ready, port: metrics}
-                    periodSeconds: 2
-                    timeoutSeconds: 2
-                    failureThreshold: 3
+    private static func container(_ words: KubernetesWords) -> String {
+        let trust =
+            words.hasTLS
+            ? """
+                        # CHANGE: the certificate is to be for these names, of an authority that the image trusts.
 
-        """
+            """ : ""
+        return """
+                      command: ["rollcall"]
+                      # Where names of files begin that begin with nothing.
+                      workingDir: /etc/rollcall
+                      args:
+                        - serve
+                        - --config.file=/etc/rollcall/rollcall.yml
+                        - --storage.path=/var/lib/rollcall/rollcall.db
+            \(KubernetesStandalone.listen(words))            # [::]:10112 in a cluster of IPv6.
+                        - --web.listen-address=0.0.0.0:10112
+                        # Metrics, health and who leads, without ids of people: it needs no token.
+                        - --web.metrics-listen-address=0.0.0.0:10113
+                      env:
+                        # The member's name is the Pod's, rollcall-0 and so on, and keeps its volume.
+                        - name: ROLLCALL_CLUSTER_MEMBER
+                          valueFrom:
+                            fieldRef: {fieldPath: metadata.name}
+            \(trust)            - name: ROLLCALL_CLUSTER_ADDRESS
+                          value: \(words.scheme)://$(ROLLCALL_CLUSTER_MEMBER).rollcall-members:10112
+                      ports:
+                        - {name: http, containerPort: 10112}
+                        - {name: metrics, containerPort: 10113}
+                      # Not /-/ready: without the log nobody is, and a new start would not help.
+                      startupProbe:
+                        httpGet: {path: /-/healthy, port: metrics}
+                        periodSeconds: 1
+                        failureThreshold: 1800
+                      # Fails when the process does not answer, and when the loop that judges people has
+                      # stood still for 60 s. A log that is away is neither.
+                      livenessProbe:
+                        httpGet: {path: /-/healthy, port: metrics}
+                        periodSeconds: 10
+                        timeoutSeconds: 5
+                        failureThreshold: 3
+                      # Ready is who holds all of the log, whether it leads or not: a new version goes on to
+                      # the next Pod once this one could lead.
+                      readinessProbe:
+                        httpGet: {path: /-/ready, port: metrics}
+                        periodSeconds: 2
+                        timeoutSeconds: 2
+                        failureThreshold: 3
+
+            """
+    }
 
     private static let budget = """
         ---

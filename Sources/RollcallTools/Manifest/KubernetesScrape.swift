@@ -8,7 +8,8 @@ enum KubernetesScrape: Sendable {
         guard self == .annotations else { return "" }
         return """
 
-                  # For a job that scrapes Pods by annotations; give it `honor_labels: true`.
+                  # For a job that scrapes Pods by annotations; give it `honor_labels: true`, and for the
+                  # rules the label job="rollcall".
                   annotations: {prometheus.io/scrape: "true", prometheus.io/port: "10113"}
             """
     }
@@ -33,6 +34,12 @@ enum KubernetesScrape: Sendable {
                   scrapeTimeout: 5s
                   # Rollcall's labels stay as they are documented.
                   honorLabels: true
+                  # The rules ask for this job, and Pods keep their names when they move.
+                  relabelings:
+                    - {targetLabel: job, replacement: rollcall}
+                    - sourceLabels: [__meta_kubernetes_namespace, __meta_kubernetes_pod_name]
+                      separator: /
+                      targetLabel: instance
 
             """
     }

@@ -3,8 +3,8 @@
 enum KubernetesStandalone {
     static func text(_ settings: ManifestSettings?, _ scrape: KubernetesScrape) -> String {
         let settings = settings ?? standard
-        let words = KubernetesWords()
-        return head + KubernetesManifest.notes(settings, SecretMounts(settings))
+        let words = KubernetesWords(settings)
+        return head(words) + KubernetesManifest.notes(settings, SecretMounts(settings))
             + KubernetesManifest.config(words) + KubernetesManifest.block(settings.yaml)
             + service(words) + workload(settings, words, scrape.annotations)
             + KubernetesPolicy.standalone(words) + scrape.monitor(words, app: words.name)
@@ -26,15 +26,31 @@ enum KubernetesStandalone {
 
         """
 
-    private static let head = """
+    private static func head(_ words: KubernetesWords) -> String {
+        """
         # Rollcall in a Pod of its own, for Kubernetes 1.29 or newer, printed by
         # `rollcall manifest kubernetes --standalone`. What is yours to decide is marked CHANGE.
         #
-        # Backends send to http://rollcall:10112 with their token. There is one Pod, and none while its
+        # Backends send to \(words.scheme)://rollcall:10112 with their token. There is one Pod, and none while its
         # machine is lost: `--members 3` is for who cannot wait.
         #
 
         """
+    }
+
+    /// The lines about what is spoken beyond loopback.
+    static func listen(_ words: KubernetesWords) -> String {
+        words.hasTLS
+            ? """
+                        # By web.config_file it speaks TLS, with a certificate for the names of the Service. The
+                        # NetworkPolicy below says who reaches it.
+
+            """
+            : """
+                        # Needs web.tokens. It is HTTP without TLS: the NetworkPolicy below says who reaches it.
+
+            """
+    }
 
     /// The Service that backends send to.
     static func service(_ words: KubernetesWords) -> String {
@@ -59,7 +75,7 @@ enum KubernetesStandalone {
         _ settings: ManifestSettings, _ words: KubernetesWords, _ annotations: String
     ) -> String {
         let mounts = SecretMounts(settings)
-        return set(words, annotations) + KubernetesManifest.image(words) + container
+        return set(words, annotations) + KubernetesManifest.image(words) + container(words)
             + KubernetesManifest.probes + ready
             + KubernetesManifest.rights(words) + KubernetesManifest.mountLines(mounts)
             + KubernetesManifest.volumes(mounts, words) + KubernetesManifest.claim(words)
@@ -98,7 +114,8 @@ enum KubernetesStandalone {
         """
     }
 
-    private static let container = """
+    private static func container(_ words: KubernetesWords) -> String {
+        """
                   command: ["rollcall"]
                   # Where names of files begin that begin with nothing.
                   workingDir: /etc/rollcall
@@ -106,8 +123,7 @@ enum KubernetesStandalone {
                     - serve
                     - --config.file=/etc/rollcall/rollcall.yml
                     - --storage.path=/var/lib/rollcall/rollcall.db
-                    # Needs web.tokens. It is HTTP without TLS: the NetworkPolicy below says who reaches it.
-                    # [::]:10112 in a cluster of IPv6.
+        \(listen(words))            # [::]:10112 in a cluster of IPv6.
                     - --web.listen-address=0.0.0.0:10112
                     # Metrics and health alone, without ids of people: it needs no token.
                     - --web.metrics-listen-address=0.0.0.0:10113
@@ -118,6 +134,7 @@ enum KubernetesStandalone {
                   # people; an upgrade copies the store.
 
         """
+    }
 
     private static let ready = """
                   # Not /-/ready: a full disk would take the page away, too. Backends are answered 503 and

@@ -1,3 +1,5 @@
+import RollcallBasis
+
 /// The places of a manifest in which a chart of Helm has values.
 struct KubernetesWords {
     /// The name of the workload, its Service and its ConfigMap.
@@ -29,6 +31,11 @@ struct KubernetesWords {
                 - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}
         """
 
+    /// The scheme that is spoken where batches arrive.
+    var scheme = "http"
+    /// True if TLS is spoken there.
+    var hasTLS: Bool { scheme == "https" }
+
     /// True if they are values of a chart.
     var isChart = false
 
@@ -40,5 +47,22 @@ struct KubernetesWords {
         resources: "\n{{ toYaml .Values.resources | indent 12 }}",
         monitorLabels: "\n{{ toYaml .Values.podMonitor.labels | indent 4 }}",
         clients: "\n{{ toYaml .Values.networkPolicy.clients | indent 8 }}",
-        scrapers: "\n{{ toYaml .Values.networkPolicy.scrapers | indent 8 }}", isChart: true)
+        scrapers: "\n{{ toYaml .Values.networkPolicy.scrapers | indent 8 }}",
+        scheme: "{{ .Values.scheme }}", isChart: true)
+}
+
+extension KubernetesWords {
+    /// Those of `settings`.
+    init(_ settings: ManifestSettings?) {
+        storage = Self.storage(settings?.configuration ?? Configuration())
+        if let settings { scheme = settings.scheme }
+    }
+
+    /// Returns the room for a store: `storage.size` and half of it again, as much as it for the copy of an
+    /// upgrade, and 2 GiB for the log, which is 1 GiB while a backup copies, and for what that leaves.
+    static func storage(_ configuration: Configuration) -> String {
+        let halves = configuration.keepsUpgradeCopy ? 5 : 3
+        let bytes = configuration.storageBytesMax / 2 * halves
+        return "\((bytes + (1 << 30) - 1) >> 30 + 2)Gi"
+    }
 }

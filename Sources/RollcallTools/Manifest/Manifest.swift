@@ -27,8 +27,8 @@ package enum Manifest: String, CaseIterable, Sendable {
             KubernetesMembers.text(settings?.forMembers, members, form.scrape)
         case (.prometheus, _): PrometheusScrape.text(settings)
         case (.rules, _) where form.rules.printsTests:
-            RuleCases.text(configuration, printsAll: form.rules.printsAll)
-        case (.rules, _): RulesFile.text(configuration, printsAll: form.rules.printsAll)
+            RuleCases.text(configuration, form.rules)
+        case (.rules, _): RulesFile.text(configuration, form.rules)
         case (.alertmanager, _): AlertmanagerFile.text(configuration)
         case (.nginx, _): NginxMirror.text(settings)
         case (.envoy, _): EnvoyMirror.text(settings)
@@ -41,11 +41,7 @@ package enum Manifest: String, CaseIterable, Sendable {
     package func write(
         _ settings: ManifestSettings?, _ form: Form = Form()
     ) throws(InputFileError) {
-        if form.members != nil {
-            try settings?.checkForMembers()
-        } else if self == .kubernetes, form.place == .standalone {
-            try settings?.checkForStandalone()
-        }
+        try settings?.check(for: self, form)
         var bytes = Array(text(settings, form).utf8)
         try StandardOutput.write(&bytes)
     }
@@ -63,14 +59,15 @@ package struct ManifestSettings: Sendable {
     package var holdsSecrets = false
     /// The address at which Prometheus finds the metrics, `host:port`.
     package let scrapeAddress: String
-    /// The web configuration, if it holds at that address; nil for none.
-    let scrapeWeb: String?
+    /// The reason why the web configuration cannot be read, if it cannot.
+    private(set) var webFault: InputFileError?
     /// The address at which a proxy beside Rollcall reaches it, `host:port`.
     package let address: String
-    /// The settings themselves; no secret is read from a file for them.
-    let configuration: Configuration
+    /// The settings themselves. No secret is read from a file for them, and of the web configuration only what
+    /// it says, with the files that it names among `files`.
+    private(set) var configuration: Configuration
     /// True if who asks shows a token.
-    private var hasTokens = false
+    private(set) var hasTokens = false
     /// Those that concern the other members.
     var cluster: ClusterSettings { configuration.cluster }
 
@@ -82,8 +79,6 @@ package struct ManifestSettings: Sendable {
         address = Self.reachable(configuration.listenAddress)
         let metrics = configuration.accessPolicy.metricsListenAddress
         scrapeAddress = Self.reachable(metrics.isEmpty ? configuration.listenAddress : metrics)
-        let web = configuration.accessPolicy.web.name
-        scrapeWeb = metrics.isEmpty && !web.isEmpty ? web : nil
     }
 
     /// Reads the file at `path`, which must hold settings that `serve` would take.
@@ -106,16 +101,28 @@ package struct ManifestSettings: Sendable {
         files = sources.files
         hasTokens = sources.tokens > 0
         holdsSecrets = !sources.inlineSecrets.isEmpty
+        readWeb()
     }
 
-    /// Refuses settings with which one in a Pod of its own would not start.
-    /// - Throws: `InputFileError.unusable` with what is missing.
-    package func checkForStandalone() throws(InputFileError) {
-        guard !hasTokens else { return }
-        throw .unusable(
-            path: path,
-            "web.tokens: in a Pod of its own it listens beyond loopback, for tokens alone")
+    /// Reads the web configuration where it lies now: beside these settings, also if a unit will have it among
+    /// its credentials.
+    private mutating func readWeb() {
+        let name = configuration.accessPolicy.web.name
+        guard !name.isEmpty else { return }
+        let below = SystemdCredentials.name(name) ?? name
+        let folder = String(path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex))
+        do throws(InputFileError) {
+            let web = try WebSettings(
+                outline: name, at: below.hasPrefix("/") ? below : folder + below)
+            configuration.accessPolicy.web = web
+            files += web.files.filter { !files.contains($0) }
+        } catch {
+            webFault = error
+        }
     }
+
+    /// The scheme that is spoken at `address`.
+    var scheme: String { configuration.accessPolicy.web.tls == nil ? "http" : "https" }
 
     /// One listens on every address, but scrapes one.
     private static func reachable(_ address: String) -> String {

@@ -7,17 +7,6 @@ extension Manifest {
         case standalone
     }
 
-    /// The choices of what rules are printed.
-    package struct RuleOptions: Sendable {
-        /// The tests of the rules instead.
-        package var printsTests = false
-        /// Also of what Rollcall tells its own receivers.
-        package var printsAll = false
-
-        /// Rules without what Rollcall tells its own receivers.
-        package init() {}
-    }
-
     /// The ways in which a manifest may be printed.
     package struct Form: Sendable {
         /// For so many members of one watch; nil for one alone.

@@ -52,8 +52,8 @@ extension ManifestSettings {
         var settings = self
         for file in [
             cluster.tokenFile, cluster.authorityFile, cluster.certificateFile, cluster.keyFile,
-            cluster.passwordFile,
-        ] where !file.isEmpty && !files.contains(file) {
+            cluster.passwordFile, cluster.postgresPasswordFile,
+        ] + cluster.postgresFiles where !file.isEmpty && !files.contains(file) {
             settings.files.append(file)
         }
         return settings
@@ -64,12 +64,33 @@ extension ManifestSettings {
     package func checkForMembers() throws(InputFileError) {
         let missing: String? =
             if !cluster.isOn {
-                "cluster.log.etcd.endpoints: several members need an etcd"
+                "cluster.log.etcd.endpoints, or cluster.log.postgres.url: several members need a log"
             } else if cluster.tokenFile.isEmpty {
                 "cluster.token_file: members reach each other beyond loopback, by a token of read and admin"
             } else {
                 nil
             }
         if let missing { throw .unusable(path: path, missing) }
+    }
+}
+
+extension ClusterSettings {
+    /// The files that the URL of PostgreSQL names: certificates, as libpq reads them. Of the file of passwords
+    /// libpq asks that nobody's group reads it, which a Secret's volume cannot do: `password_file` is for that.
+    var postgresFiles: [String] {
+        guard let question = postgresURL.firstIndex(of: "?") else { return [] }
+        let certificates: Set<Substring> = ["sslrootcert", "sslcert", "sslkey", "sslcrl"]
+        var files: [String] = []
+        let query = postgresURL[postgresURL.index(after: question)...]
+        for pair: Substring in query.split(separator: "&") {
+            let parts: [Substring] = pair.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, certificates.contains(parts[0]),
+                let bytes = Target.percentDecoded(parts[1].utf8)
+            else { continue }
+            let file = String(decoding: bytes, as: UTF8.self)
+            // These are the authorities of the system.
+            if parts[0] != "sslrootcert" || file != "system" { files.append(file) }
+        }
+        return files
     }
 }

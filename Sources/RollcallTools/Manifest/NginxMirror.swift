@@ -1,3 +1,5 @@
+import RollcallSupport
+
 /// The site that `rollcall manifest nginx` prints: nginx before an app's endpoint, of whose requests it
 /// sends Rollcall a copy.
 ///
@@ -6,7 +8,27 @@
 /// Source: https://nginx.org/en/docs/http/ngx_http_mirror_module.html.
 enum NginxMirror {
     static func text(_ settings: ManifestSettings?) -> String {
-        head + MirrorAddress(settings).text + rest
+        head + MirrorAddress(settings).text + site
+            + "        proxy_pass \(settings?.scheme ?? "http")://rollcall/v1/batches;\n"
+            + tls(settings?.configuration.accessPolicy.web.tls) + rest
+    }
+
+    /// The lines by which the certificate of a Rollcall that speaks TLS is verified.
+    private static func tls(_ tls: TLSServerSettings?) -> String {
+        guard let tls else { return "" }
+        let client = """
+                    proxy_ssl_certificate /etc/nginx/rollcall-client.pem;
+                    proxy_ssl_certificate_key /etc/nginx/rollcall-client.key;
+
+            """
+        return """
+                    # CHANGE: an authority that signed Rollcall's certificate, and a name in it.
+                    proxy_ssl_verify on;
+                    proxy_ssl_trusted_certificate /etc/nginx/rollcall-ca.pem;
+                    proxy_ssl_name localhost;
+                    proxy_ssl_server_name on;
+
+            """ + (tls.clientAuth.isRequired ? client : "")
     }
 
     private static let head = """
@@ -27,7 +49,7 @@ enum NginxMirror {
 
         """
 
-    private static let rest = """
+    private static let site = """
         ;
             keepalive 8;
             # Sooner than Rollcall ends idle connections.
@@ -69,7 +91,10 @@ enum NginxMirror {
                 # In place of the parameters of the app's request, which Rollcall would refuse.
                 set $args source=nginx;
                 # CHANGE: /v1/in/NAME, if the body is one for an input and not Rollcall's own.
-                proxy_pass http://rollcall/v1/batches;
+
+        """
+
+    private static let rest = """
                 proxy_http_version 1.1;
                 # No Authorization, no Cookie, no Origin: nothing of the phone's but these.
                 proxy_pass_request_headers off;

@@ -1,9 +1,11 @@
 import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The scrape configuration that `rollcall manifest prometheus` prints.
 enum PrometheusScrape {
     static func text(_ settings: ManifestSettings?) -> String {
+        let access = settings?.scrapeAccess
         var target: [UInt8] = []
         let address = settings?.scrapeAddress ?? Configuration().listenAddress
         JSONWriter.string(address.utf8, to: &target)
@@ -27,28 +29,57 @@ enum PrometheusScrape {
                   - targets: [\(String(decoding: target, as: UTF8.self))]
                 # CHANGE: on a listener with web.tokens, a token of scope read. The listener of
                 # web.metrics_listen_address needs none.
-                # authorization:
-                #   type: Bearer
-                #   credentials_file: /etc/prometheus/rollcall.token
-            \(web(settings?.scrapeWeb))
 
-            """
+            """ + lines(access?.hasTokens == true, token)
+                + web(access?.web, hasTokens: access?.hasTokens == true)
     }
 
-    /// The lines that go with a web configuration: its files are the server's own, so that most of it is a
-    /// comment until somebody has decided.
-    private static func web(_ name: String?) -> String {
-        let scheme = name == nil ? "    # scheme: https" : "    scheme: https"
-        let whose = name.map { "The settings name a web configuration, \($0)" }
+    private static let token = [
+        "authorization:", "  type: Bearer", "  credentials_file: /etc/prometheus/rollcall.token",
+    ]
+
+    /// Lines of the job; a comment unless `isOn`.
+    private static func lines(_ isOn: Bool, _ lines: [String]) -> String {
+        lines.map { "    \(isOn ? "" : "# ")\($0)\n" }.joined()
+    }
+
+    /// The lines that go with a web configuration. Its files are the server's own: those that Prometheus reads are
+    /// for somebody to put there. Prometheus shows a token or a password, not both.
+    private static func web(_ web: WebSettings?, hasTokens: Bool) -> String {
+        let whose =
+            web.map { "The settings name a web configuration, \(ConsoleText.safe($0.name))" }
+            ?? "with web.config_file"
+        var tls = ["tls_config:", "  ca_file: /etc/prometheus/rollcall-ca.pem"]
+        if web?.tls?.clientAuth.isRequired == true {
+            tls += [
+                "  cert_file: /etc/prometheus/rollcall-client.pem",
+                "  key_file: /etc/prometheus/rollcall-client.key",
+            ]
+        }
+        let users = web?.users.map(\.name) ?? []
+        let usual = "prometheus"
+        let user = users.contains(usual) ? usual : users.first ?? usual
         return """
-                # CHANGE: \(whose ?? "with web.config_file"). With TLS in it the scheme is https, with an
-                # authority that Prometheus has a file of; with users, one of them and a password.
-            \(scheme)
-                # tls_config:
-                #   ca_file: /etc/prometheus/rollcall-ca.pem
-                # basic_auth:
-                #   username: prometheus
-                #   password_file: /etc/prometheus/rollcall.password
+                # CHANGE: \(whose). With TLS in it the scheme is https, with an
+                # authority that Prometheus has a file of; with users, one of them and a password, or a token.
+
             """
+                + lines(web?.tls != nil, ["scheme: https"] + tls)
+                + lines(
+                    !users.isEmpty && !hasTokens,
+                    [
+                        "basic_auth:",
+                        "  username: \(user == usual ? usual : SecretMounts.quoted(user))",
+                        "  password_file: /etc/prometheus/rollcall.password",
+                    ])
+    }
+}
+
+extension ManifestSettings {
+    /// The ways to be let in at `scrapeAddress`: nil at the listener that asks nobody and speaks no TLS.
+    fileprivate var scrapeAccess: (hasTokens: Bool, web: WebSettings?)? {
+        let access = configuration.accessPolicy
+        guard access.metricsListenAddress.isEmpty else { return nil }
+        return (hasTokens, access.web.name.isEmpty ? nil : access.web)
     }
 }

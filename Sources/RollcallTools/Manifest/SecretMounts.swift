@@ -8,8 +8,17 @@ struct SecretMounts {
     static let secret = "rollcall-secrets"
     /// The folder of the settings.
     static let folder = "/etc/rollcall"
-    /// The folders that an image has of itself: a volume there would hide them.
-    private static let ofTheImage = ["/etc/ssl/", "/usr/"]
+    /// The file of the settings, and folders of which the Pod has something already.
+    private static let taken = [
+        "/etc/rollcall/rollcall.yml", "/var/lib/rollcall", "/etc/ssl/certs", "/usr", "/bin",
+        "/sbin", "/lib", "/lib64", "/proc", "/sys", "/dev",
+    ]
+    /// The places at which Kubernetes mounts the token of the Pod's account; the second is the first, where
+    /// `/var/run` is a link.
+    private static let account = [
+        "/var/run/secrets/kubernetes.io/serviceaccount",
+        "/run/secrets/kubernetes.io/serviceaccount",
+    ]
 
     /// One file.
     struct File: Equatable {
@@ -29,22 +38,29 @@ struct SecretMounts {
     /// The files of `settings`.
     init(_ settings: ManifestSettings?) {
         var keys: Set<String> = []
+        var places: Set<String> = []
+        var files: [(place: String, key: String, name: String)] = []
         for name in settings?.files ?? [] {
-            let parts = Self.parts(of: name.hasPrefix("/") ? name : "\(Self.folder)/\(name)")
-            let path = "/" + parts.joined(separator: "/")
-            guard let last = parts.last, !Self.ofTheImage.contains(where: path.hasPrefix) else {
-                continue
-            }
-            var key = Self.key(last)
+            let place = Self.place(of: name)
+            guard !Self.isOfTheImage(place), places.insert(place).inserted else { continue }
+            var key = Self.key(Self.split(place).name)
             while !keys.insert(key).inserted { key += "-2" }
-            if path.hasPrefix(Self.folder + "/") {
-                let below = String(path.dropFirst(Self.folder.count + 1))
-                beside.append(File(key: key, path: below, name: name))
-                continue
-            }
-            let folder = "/" + parts.dropLast().joined(separator: "/")
-            let file = File(key: key, path: last, name: name)
-            if let place = elsewhere.firstIndex(where: { $0.folder == folder }) {
+            files.append((place, key, name))
+        }
+        let folders = files.map { Self.split($0.place).folder }
+        for (place, key, name) in files {
+            // Nothing can be mounted below a volume that nobody may write to: its items are there.
+            let own = Self.split(place).folder
+            let folder =
+                Self.isBelow(place, Self.folder)
+                ? Self.folder
+                : folders.filter { Self.isBelow(own, $0) }.min { $0.count < $1.count }
+                    ?? own
+            let file = File(
+                key: key, path: String(place.dropFirst(folder.count + 1)), name: name)
+            if folder == Self.folder {
+                beside.append(file)
+            } else if let place = elsewhere.firstIndex(where: { $0.folder == folder }) {
                 elsewhere[place].files.append(file)
             } else {
                 elsewhere.append((folder, [file]))
@@ -55,21 +71,59 @@ struct SecretMounts {
     /// All of them.
     var files: [File] { beside + elsewhere.flatMap(\.files) }
 
-    /// The parts of a path without `.` and `..`.
-    private static func parts(of path: String) -> [String] {
-        var parts: [String] = []
+    /// True if the account's token cannot be mounted beside them: its place is below a volume that nobody may
+    /// write to. Source: kubernetes#65835.
+    var hidesAccount: Bool {
+        elsewhere.contains { mount in
+            Self.account.contains { Self.isBelow($0, mount.folder) }
+        }
+    }
+
+    /// Returns why the file that settings name so can have no place in a Pod; nil if it can.
+    static func refusal(of name: String) -> String? {
+        let place = place(of: name)
+        let mount = isBelow(place, folder) ? place : split(place).folder
+        guard !isOfTheImage(place),
+            let taken = taken.first(where: { isBelow($0, mount) || isBelow(mount, $0) })
+        else { return nil }
+        return "\(name): in a Pod a volume at \(mount) would take the place of "
+            + "\(isBelow(mount, taken) ? mount : taken): name a file beside the settings, or in a "
+            + "folder of its own"
+    }
+
+    /// True of the authorities that are in the image.
+    private static func isOfTheImage(_ place: String) -> Bool {
+        place == "/etc/ssl/certs/ca-certificates.crt"
+            || isBelow(place, "/usr/share/ca-certificates")
+    }
+
+    /// True of a path that is `folder` or below it.
+    private static func isBelow(_ path: String, _ folder: String) -> Bool {
+        path == folder || path.hasPrefix(folder == "/" ? folder : folder + "/")
+    }
+
+    /// The path in the container of what settings name so, without `.` and `..`.
+    private static func place(of name: String) -> String {
+        var parts: [Substring] = []
+        let path = name.hasPrefix("/") ? name : "\(folder)/\(name)"
         for part in path.split(separator: "/") where part != "." {
             if part == ".." {
                 _ = parts.popLast()
             } else {
-                parts.append(String(part))
+                parts.append(part)
             }
         }
-        return parts
+        return "/" + parts.joined(separator: "/")
+    }
+
+    /// The folder and the name of a path that begins with `/`.
+    private static func split(_ place: String) -> (folder: String, name: String) {
+        let parts = place.split(separator: "/")
+        return ("/" + parts.dropLast().joined(separator: "/"), String(parts.last ?? ""))
     }
 
     /// Returns what may be a key: "alphanumeric characters, `-`, `_` or `.`" (Kubernetes, Secret).
-    private static func key(_ name: String) -> String {
+    static func key(_ name: String) -> String {
         String(
             name.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) ? $0 : "-" }
         )

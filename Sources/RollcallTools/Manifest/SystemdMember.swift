@@ -6,17 +6,16 @@ enum SystemdMember {
         let isHidden = SystemdUnit.isHidden(path)
         let seen = isHidden ? SystemdUnit.settingsPath : path
         let copy = isHidden ? "#   install -D -m 0644 \(ShellText.quoted(path)) \(seen)\n" : ""
-        return SystemdUnit.title + copy + install(members)
+        return SystemdUnit.title + copy
+            + SystemdUnit.install(settings, " --members \(members)") + intent(members)
             + (settings == nil ? example(members) : "#\n") + unit
             + SystemdUnit.command + " --config.file \(SystemdUnit.quoted(seen))\n" + secrets
-            + (settings == nil ? credentials : "") + SystemdUnit.watch + SystemdUnit.hardening
+            + (settings == nil ? credentials : SystemdCredentials.text(settings) ?? "")
+            + SystemdUnit.watch + SystemdUnit.hardening
     }
 
-    private static func install(_ members: Int) -> String {
+    private static func intent(_ members: Int) -> String {
         """
-        #   rollcall manifest systemd --members \(members) > /etc/systemd/system/rollcall.service
-        #   systemctl daemon-reload && systemctl enable --now rollcall
-        #
         # It is one of \(members) members, on machines that reach each other by their hosts' names, with
         # the etcd of `rollcall manifest etcd --members \(members)`. What is yours to decide is marked CHANGE.
 

@@ -9,7 +9,9 @@ enum SystemdUnit {
         // What the unit does not see is copied to where it does.
         let copy =
             hidden.map { "#   install -D -m 0644 \(ShellText.quoted($0)) \(settingsPath)\n" } ?? ""
-        return title + copy + head + command + argument + "\n" + reload + watch + hardening
+        return title + copy + install(settings) + head + command + argument + "\n" + reload
+            + (SystemdCredentials.text(settings) ?? example) + watch
+            + hardening
     }
 
     /// The path at which settings belong.
@@ -28,10 +30,18 @@ enum SystemdUnit {
 
         """
 
+    /// The lines that print it again, for the same settings, and start it.
+    static func install(_ settings: ManifestSettings?, _ members: String = "") -> String {
+        let file = settings.map { " --config.file \(ShellText.quoted($0.path))" } ?? ""
+        return """
+            #   rollcall manifest systemd\(members)\(file) > /etc/systemd/system/rollcall.service
+            #   systemctl daemon-reload && systemctl enable --now rollcall
+            #
+
+            """
+    }
+
     private static let head = """
-        #   rollcall manifest systemd > /etc/systemd/system/rollcall.service
-        #   systemctl daemon-reload && systemctl enable --now rollcall
-        #
         # What is yours to decide is marked CHANGE. `systemctl status rollcall` shows the address, and
         # `journalctl -u rollcall` the log.
 
@@ -56,6 +66,11 @@ enum SystemdUnit {
 
     private static let reload = """
         ExecReload=/bin/kill -HUP $MAINPID
+
+        """
+
+    /// The lines about secrets where no settings name any.
+    private static let example = """
         # CHANGE: secrets stay with root; in the settings
         # token_file: /run/credentials/rollcall.service/backend-1
         #LoadCredential=backend-1:/etc/rollcall/backend-1.token

@@ -9,8 +9,11 @@ import RollcallSupport
 package struct Report {
     /// The places of the server, its settings and its store.
     package struct Place: Sendable {
-        /// The server and its token.
+        /// The server, and what lets in.
         package var address: ServerAddress
+        /// True if the address is the one at which the settings have it listen, or the usual one: nobody
+        /// gave another.
+        package var isAddressAssumed: Bool
         /// The store, as it was given; nil for what the settings say.
         package var storagePath: String?
         /// The settings; nil if no file of them is known.
@@ -20,9 +23,11 @@ package struct Report {
 
         /// All of it is known by whoever asks.
         package init(
-            address: ServerAddress, storagePath: String?, source: SettingsSource, showsNames: Bool
+            address: ServerAddress, isAddressAssumed: Bool, storagePath: String?,
+            source: SettingsSource, showsNames: Bool
         ) {
             self.address = address
+            self.isAddressAssumed = isAddressAssumed
             self.storagePath = storagePath
             self.source = source
             self.showsNames = showsNames
@@ -101,7 +106,7 @@ package struct Report {
             part("Server", ["not had: there is no libcurl to ask it by"])
             return (nil, "there is no libcurl")
         }
-        var lines: [String] = []
+        var lines = place.isAddressAssumed ? [assumption] : []
         for (title, resource) in [("health", Resource.healthy), ("readiness", .ready)] {
             switch server.ask(resource, names) {
             case .none(let reason): lines.append("\(title): not had: \(reason)")
@@ -119,7 +124,7 @@ package struct Report {
         case .none(let reason): reasons = ["not had: \(reason)"]
         case .answer(200, let body, _): report = try? JSONTree(reading: body)
         case .answer(let status, _, _):
-            reasons = ["not had: \(ReportServer.refusal(status, .admin))"]
+            reasons = ["not had: \(server.refusal(status, .admin))"]
         }
         if let report {
             var shown = ["version: \(names.value(report["version"]?.text ?? "", of: "version"))"]
@@ -134,6 +139,12 @@ package struct Report {
         return (report, server.silence)
     }
 
+    private var assumption: String {
+        place.source.path == nil
+            ? "asked at the usual address: neither --server nor a file of settings says another"
+            : "asked where the settings have it listen: --server says another"
+    }
+
     private static func milliseconds(_ span: Duration) -> Int { Int(span / .milliseconds(1)) }
 
     private static func detail(_ body: [UInt8]) -> String {
@@ -146,7 +157,7 @@ package struct Report {
         case .answer(200, let body, _):
             guard let tree = try? JSONTree(reading: body) else { return ["not had: it is no JSON"] }
             return ReportAnswers.tree(tree, &names)
-        case .answer(let status, _, _): return ["not had: \(ReportServer.refusal(status, .read))"]
+        case .answer(let status, _, _): return ["not had: \(server.refusal(status, .read))"]
         }
     }
 
@@ -158,7 +169,7 @@ package struct Report {
             return [
                 "\(body.count) bytes in \(Self.milliseconds(took)) ms; without buckets and what is 0"
             ] + lines
-        case .answer(let status, _, _): return ["not had: \(ReportServer.refusal(status, .read))"]
+        case .answer(let status, _, _): return ["not had: \(server.refusal(status, .read))"]
         }
     }
 

@@ -8,14 +8,14 @@ struct ReportNames {
     /// Labels, members and fields that hold somebody's name: of a region, a receiver, a source.
     static let kinds: Set<String> = [
         "region", "source", "receiver", "fallback", "input", "subscription", "member", "leader",
-        "manufacturer", "token", "target",
+        "cell", "manufacturer", "token", "target",
     ]
     /// Those of which the values are words of ours.
     static let words: Set<String> = [
         "status", "from", "to", "le", "code", "route", "cause", "verdict", "suspected", "platform",
-        "result", "outcome", "reason", "alertname", "severity", "alertstate", "state", "kind",
-        "stage",
-        "decision", "form", "phase", "duty_state", "version", "mode", "sink", "change", "level",
+        "result", "outcome", "reason", "alertname", "severity", "extent", "alertstate", "state",
+        "kind", "stage", "decision", "form", "phase", "duty_state", "version", "mode", "sink",
+        "change", "level",
         "component", "signal", "model", "server", "format", "role", "not_expected", "field",
         "value",
     ]

@@ -22,7 +22,7 @@ final class ReportServer {
     /// Questions to the server at `address`. Throws `HTTPCallError` without libcurl.
     init(_ address: ServerAddress) throws(HTTPCallError) {
         self.address = address
-        caller = try HTTPCaller()
+        caller = try HTTPCaller(authorities: Authorities(extra: address.authorityPath))
     }
 
     /// Returns the answer to `GET path`.
@@ -31,10 +31,8 @@ final class ReportServer {
         var call = HTTPCall(.get, address.url + resource.path)
         call.timeout = Self.patience
         call.answerBytesMax = Self.answerBytesMax
-        if let token = address.token {
-            let text = String(decoding: token.bytes, as: UTF8.self)
-            call.headers.append(("Authorization", "Bearer \(text)"))
-        }
+        if let field = address.authorization { call.headers.append(("Authorization", field)) }
+        call.clientCertificate = address.certificate
         let began = ContinuousClock.now
         do throws(HTTPCallError) {
             let answer = try caller.answer(to: call)
@@ -61,8 +59,10 @@ final class ReportServer {
     }
 
     /// The reason why an answer of this status is none.
-    static func refusal(_ status: Int, _ scope: Access.Scope) -> String {
+    func refusal(_ status: Int, _ scope: Access.Scope) -> String {
         switch status {
+        case 401 where address.user != nil: "it does not know the user with this password"
+        case 401 where address.token != nil: "it does not know the token that was given"
         case 401: "it wants a token (--token-file) with the scope \(scope.rawValue)"
         case 403: "the token lacks the scope \(scope.rawValue)"
         case 404: "it has no such route: another version"

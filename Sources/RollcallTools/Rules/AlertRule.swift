@@ -12,6 +12,9 @@ struct AlertRule {
     var severity: Severity
     /// A label of its identity, which the expression does not have.
     var isSuspected = false
+    /// True if the rule says that it has no label `source`. An empty one is none to Prometheus, but two rules
+    /// that have all other labels in common are one rule to `promtool`.
+    var isWithoutSource = false
     /// Labels of the settings.
     var added: [(name: String, value: String)] = []
     /// A template of one line.
@@ -22,6 +25,8 @@ struct AlertRule {
     var annotations: [(name: String, value: String)] = []
     /// A view of Rollcall's page, with its address; empty for none.
     var page: String
+    /// The address of its runbook.
+    var runbook: String
 
     /// An alert about Rollcall that no setting changes.
     init(
@@ -37,6 +42,7 @@ struct AlertRule {
         self.summary = summary
         self.description = description
         self.page = page
+        runbook = "runbooks/\(name).md"
     }
 
     /// One of Rollcall's own, as its settings have it.
@@ -96,11 +102,12 @@ struct AlertRule {
     }
 
     private var labelLines: String {
-        let suspected = isSuspected ? ", suspected: \"true\"" : ""
-        if added.isEmpty { return "        labels: {severity: \(severity.word)\(suspected)}\n" }
-        let lines = added.map { "          \(Self.pair($0))\n" }.joined()
-        return "        labels:\n          severity: \(severity.word)\n"
-            + (isSuspected ? "          suspected: \"true\"\n" : "") + lines
+        let own =
+            ["severity: \(severity.word)"] + (isSuspected ? ["suspected: \"true\""] : [])
+            + (isWithoutSource ? ["source: \"\""] : [])
+        if added.isEmpty { return "        labels: {\(own.joined(separator: ", "))}\n" }
+        return "        labels:\n"
+            + (own + added.map(Self.pair)).map { "          \($0)\n" }.joined()
     }
 
     private var annotationLines: String {
@@ -114,7 +121,9 @@ struct AlertRule {
                 : "          description: >-\n"
                     + RuleText.folded(description.joined(separator: " "), indent: 12)
         }
-        if !own.contains("runbook_url") { text += "          runbook_url: runbooks/\(name).md\n" }
+        if !own.contains("runbook_url") {
+            text += "          runbook_url: \(RuleText.template(runbook))\n"
+        }
         if !own.contains("page_url"), !page.isEmpty { text += "          page_url: \(page)\n" }
         for annotation in annotations { text += "          \(Self.pair(annotation))\n" }
         return text

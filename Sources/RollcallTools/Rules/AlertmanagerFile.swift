@@ -75,13 +75,15 @@ enum AlertmanagerFile {
           group_interval: 5m
           repeat_interval: 4h
           routes:
-            # Rings when it stays away. Not to be grouped, held back or resolved.
+            # Rings when it stays away. Not to be grouped, held back or resolved. Each 30 s it is looked
+            # whether 50 s are over since the last one: so one goes out each minute. (With the same time
+            # for both it would be every second minute whenever a look comes a little too soon.)
             - matchers: [alertname="Watchdog"]
               receiver: heartbeat
               group_by: [...]
               group_wait: 0s
-              group_interval: 1m
-              repeat_interval: 1m
+              group_interval: 30s
+              repeat_interval: 50s
             # One incident for each alert: a region that is back resolves without the others. Nothing waits.
             - matchers: [severity="critical"]
               receiver: pager
@@ -106,7 +108,11 @@ enum AlertmanagerFile {
                 + "no loss: Rollcall and Prometheus send what is over for 15 minutes, and neither lets an "
                 + "alert about people end while it does not see. What fires holds for \(least) without "
                 + "Rollcall too (`resolve_timeout` of its receiver): a restart or a take-over resolves no "
-                + "page. `global.resolve_timeout` here decides nothing, since Rollcall always says until when.",
+                + "page. After that it is resolved here, which is no all-clear: nobody was seen to be back. "
+                + "RollcallDown of Prometheus says so, and mutes nothing of what Rollcall sends: it fires as well "
+                + "where Prometheus alone cannot reach Rollcall, or for one of several members, while the others "
+                + "see who is missing. `global.resolve_timeout` here decides nothing, since Rollcall always says "
+                + "until when.",
             indent: 0) + "inhibit_rules:\n"
     }
 
@@ -162,6 +168,13 @@ enum AlertmanagerFile {
 
     // MARK: - Receivers
 
+    /// The sentence of what happens. Rules have one for all regions, Rollcall's own names the region.
+    private static let title = """
+                  {{ with .CommonAnnotations.summary }}{{ . }}{{ else }}{{ .CommonLabels.alertname }}:
+                  {{ len .Alerts }} alerts{{ end }}
+                  {{- if .CommonLabels.job }}{{ with .CommonLabels.region }} ({{ . }}){{ end }}{{ end }}
+        """
+
     private static let receivers = """
         receivers:
           - name: pager
@@ -169,20 +182,31 @@ enum AlertmanagerFile {
               # CHANGE: the integration key of an Events API v2 service, in a file of its own.
               - routing_key_file: /etc/prometheus/pagerduty.key
                 send_resolved: true
+                # The title of the incident.
+                description: >-
+        \(title)
           - name: chat
             slack_configs:
               # CHANGE: an incoming webhook, in a file of its own.
               - api_url_file: /etc/prometheus/slack.url
                 channel: '#oncall'
                 send_resolved: true
-                title: '{{ .Status | toUpper }} {{ .CommonLabels.alertname }} {{ .CommonLabels.region }}'
+                title: >-
+                  {{ .Status | toUpper }}:
+        \(title)
+                # Rules that were printed without --runbook-url and --page-url lead nowhere: no links.
                 text: >-
-                  {{ range .Alerts }}{{ .Annotations.summary }} {{ .Annotations.description }}
-                  {{- with .Annotations.page_url }} <{{ . }}|Rollcall>{{ end }}
-                  {{- with .Annotations.runbook_url }} <{{ . }}|Runbook>{{ end }}{{ "\\n" }}{{ end }}
+                  {{ range .Alerts }}{{ .Annotations.summary }}
+                  {{- with .Annotations.description }}{{ "\\n" }}{{ . }}{{ end }}
+                  {{- if match "^https?://" .Annotations.page_url }}{{ "\\n" }}<{{ .Annotations.page_url }}|Rollcall>
+                  {{- end }}
+                  {{- if match "^https?://" .Annotations.runbook_url }}{{ "\\n" }}<{{ .Annotations.runbook_url }}|Runbook>
+                  {{- end }}{{ "\\n\\n" }}{{ end }}
           - name: heartbeat
             webhook_configs:
-              # CHANGE: a dead man's switch: Healthchecks, Dead Man's Snitch, another Alertmanager.
+              # CHANGE: a dead man's switch: Healthchecks, Dead Man's Snitch, another Alertmanager. One
+              # comes each minute: give it a period of 1 min and a grace of 3, so that neither a lost one
+              # nor a restart of Alertmanager rings. After the end of Prometheus they go on for 4 min more.
               - url: http://127.0.0.1:9/rollcall-watchdog
                 send_resolved: false
 

@@ -17,7 +17,7 @@ enum FeedCases {
         of labels: [(String, String)] = [], _ description: String
     ) -> RuleCase.Firing {
         RuleCase.Firing(
-            rule, [("job", "rollcall"), ("instance", instance)] + labels, description,
+            rule, [("job", settings.job), ("instance", instance)] + labels, description,
             page: settings.page + "feeds")
     }
 

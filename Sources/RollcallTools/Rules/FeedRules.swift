@@ -7,9 +7,10 @@ enum FeedRules {
         func isPrinted(_ severity: Severity) -> Bool {
             settings.place(.telemetryFeedDown, severity) == .printed
         }
-        return (isPrinted(rule.severity) ? [whole(settings)] : [])
-            + (isPrinted(.warning) ? [source(settings)] : [])
-            + (isPrinted(rule.severity) ? [suspected(settings)] : [])
+        return settings.addressed(
+            (isPrinted(rule.severity) ? [whole(settings)] : [])
+                + (isPrinted(.warning) ? [source(settings)] : [])
+                + (isPrinted(rule.severity) ? [suspected(settings)] : []))
     }
 
     private static func page(_ settings: RuleSettings) -> String {
@@ -18,7 +19,7 @@ enum FeedRules {
 
     private static func whole(_ settings: RuleSettings) -> AlertRule {
         let rule = settings.alerts.telemetryFeedDown
-        return AlertRule(
+        var alert = AlertRule(
             .telemetryFeedDown, rule,
             ["All sources that declared themselves by heartbeats are missing: Rollcall is blind."],
             [
@@ -34,6 +35,8 @@ enum FeedRules {
                 "}}All {{ $value }} sources of {{ $labels.instance }} stopped beating. Nobody is called",
                 "DEGRADED or OFFLINE until one is back.{{ end }}",
             ], page: page(settings))
+        alert.isWithoutSource = rule.severity == .warning
+        return alert
     }
 
     private static func source(_ settings: RuleSettings) -> AlertRule {
@@ -43,9 +46,6 @@ enum FeedRules {
             [
                 "One of them: a warning, whatever the severity of the other two is. After 15 minutes it is "
                     + "forgotten, if another one beats."
-                    + (rule.severity == .warning
-                        ? " `promtool` may call it the same as the one above: the label `source` tells them "
-                            + "apart." : "")
             ],
             ["rollcall_feed_up == 0"]
                 + AlertRule.held(

@@ -33,8 +33,8 @@ enum MemberCases {
             [
                 WatchCases.firing(
                     settings, rule, instance: nil,
-                    "All members of rollcall that answer follow, and none takes writes. Mostly most of etcd is "
-                        + "away.")
+                    "All members of \(settings.job) that answer follow, and none takes writes. Mostly most of "
+                        + "etcd is away.")
             ])
         return test
     }
@@ -52,7 +52,8 @@ enum MemberCases {
         }
         let unsteady = WatchCases.firing(
             settings, rule, instance: nil,
-            "rollcall had 4 leaders within 5 min. Somebody may be called OFFLINE whom no leader could hear."
+            "\(settings.job) had 4 leaders within 5 min. Somebody may be called OFFLINE whom no leader could "
+                + "hear."
         )
         test.at(32, rule.name)
         test.at(33, rule.name, [unsteady])

@@ -30,7 +30,7 @@ enum PeopleCases {
         _ settings: RuleSettings, _ rule: AlertRule, _ description: String
     ) -> [RuleCase.Firing] {
         let isByRegion = settings.alerts.isOfflineByRegion
-        let labels = [("job", "rollcall"), ("instance", "a")]
+        let labels = [("job", settings.job), ("instance", "a")]
         return [
             RuleCase.Firing(
                 rule, labels + (isByRegion ? [("region", "north")] : []), description,
@@ -234,7 +234,7 @@ enum PeopleCases {
         view: String? = nil
     ) -> RuleCase.Firing {
         RuleCase.Firing(
-            rule, [("job", "rollcall"), ("instance", "a"), ("region", name)], description,
+            rule, [("job", settings.job), ("instance", "a"), ("region", name)], description,
             page: settings.page + (view ?? "people?region=\(RuleText.query(name))"))
     }
 

@@ -4,14 +4,15 @@ import RollcallCore
 enum PeopleRules {
     static func all(_ settings: RuleSettings) -> [AlertRule] {
         let alerts = settings.alerts
-        return [
-            (.highOfflineRate, alerts.highOfflineRate, rate(settings)),
-            (.responderFlapping, alerts.responderFlapping, flapping(settings)),
-            (.responderOffline, alerts.responderOffline, offline(settings)),
-            (.noOnlineResponders, alerts.noOnlineResponders, nobody(settings)),
-        ].compactMap { (name: AlertName, rule: AlertRules.Rule, alert: AlertRule) in
-            settings.place(name, rule.severity) == .printed ? alert : nil
-        }
+        return settings.addressed(
+            [
+                (.highOfflineRate, alerts.highOfflineRate, rate(settings)),
+                (.responderFlapping, alerts.responderFlapping, flapping(settings)),
+                (.responderOffline, alerts.responderOffline, offline(settings)),
+                (.noOnlineResponders, alerts.noOnlineResponders, nobody(settings)),
+            ].compactMap { (name: AlertName, rule: AlertRules.Rule, alert: AlertRule) in
+                settings.place(name, rule.severity) == .printed ? alert : nil
+            })
     }
 
     private static let watching = "  and on (job, instance) rollcall_watching == 1"

@@ -36,7 +36,7 @@ struct RuleCase {
             self.labels = all + rule.added
             var said: [(name: String, value: String)] = [
                 ("summary", summary ?? rule.summary), ("description", description),
-                ("runbook_url", "runbooks/\(rule.name).md"),
+                ("runbook_url", rule.runbook),
             ]
             if !page.isEmpty { said.append(("page_url", page)) }
             annotations = said.filter { !own.contains($0.name) } + rule.annotations
@@ -57,8 +57,9 @@ struct RuleCase {
     static let stepsMax = 5760
 
     let name: String
-    private var inputs = ""
-    private var questions = ""
+    /// The lines of the series and of the questions, with the name of Rollcall's job.
+    private var inputs: [(_ job: String) -> String] = []
+    private var questions: [(_ job: String) -> String] = []
     private var checks: [(step: Int, alert: String, firing: [Firing])] = []
     /// The last step of which anything is asked.
     private(set) var end = 0
@@ -75,30 +76,40 @@ struct RuleCase {
     }
 
     /// Adds a comment before the next series.
-    mutating func comment(_ text: String) { inputs += RuleText.comment(text, indent: 6) }
+    mutating func comment(_ text: String) {
+        inputs.append { _ in RuleText.comment(text, indent: 6) }
+    }
 
     /// Adds a series with its labels beside job and instance; each value holds from its step on, the last
-    /// one to the end, `last`.
+    /// one to the end, `last`. Without `job` it is Rollcall's own.
     mutating func series(
         _ name: String, of labels: [(String, String)] = [], instance: String = "a",
-        job: String = "rollcall", _ values: [(from: Int, Value)], last: Int
+        job: String? = nil, _ values: [(from: Int, Value)], last: Int
     ) {
-        let pairs = [("job", job), ("instance", instance)] + labels
+        inputs.append { own in
+            Self.input(
+                name, [("job", job ?? own), ("instance", instance)] + labels, values, last: last)
+        }
+    }
+
+    private static func input(
+        _ name: String, _ pairs: [(String, String)], _ values: [(from: Int, Value)], last: Int
+    ) -> String {
         let selected = pairs.map { "\($0.0)=\(RuleText.promQL($0.1))" }.joined(separator: ", ")
         let text = "\(name){\(selected)}"
         // What PromQL quotes, YAML must leave alone.
         let isPlain = text.utf8.allSatisfy {
             $0 < 0x80 && Unicode.Scalar($0).properties.isAlphabetic
-                || "_{}=\", 0123456789-".utf8.contains($0)
+                || "_{}=\", 0123456789-/.".utf8.contains($0)
         }
-        inputs += "      - series: \(isPlain ? text : RuleText.yaml(text))\n"
+        let head = "      - series: \(isPlain ? text : RuleText.yaml(text))\n"
         var parts: [String] = []
         for (place, value) in values.enumerated() {
             let next = place + 1 < values.count ? values[place + 1].from : last + 1
             let count = next - value.from
             if count > 0 { parts.append(Self.text(value.1, count)) }
         }
-        inputs += "        values: \(parts.joined(separator: " "))\n"
+        return head + "        values: \(parts.joined(separator: " "))\n"
     }
 
     private static func text(_ value: Value, _ count: Int) -> String {
@@ -126,13 +137,17 @@ struct RuleCase {
         _ step: Int, record: String,
         _ samples: [(labels: [(String, String)], instance: String, value: String)]
     ) {
-        questions += "      - expr: \(record)\n        eval_time: \(Self.time(step))\n"
-        questions += samples.isEmpty ? "" : "        exp_samples:\n"
-        for sample in samples {
-            let pairs = [("job", "rollcall"), ("instance", sample.instance)] + sample.labels
-            let selected = pairs.map { "\($0.0)=\(RuleText.promQL($0.1))" }.joined(separator: ", ")
-            questions += "          - labels: \(record){\(selected)}\n"
-            questions += "            value: \(sample.value)\n"
+        questions.append { job in
+            var text = "      - expr: \(record)\n        eval_time: \(Self.time(step))\n"
+            text += samples.isEmpty ? "" : "        exp_samples:\n"
+            for sample in samples {
+                let pairs = [("job", job), ("instance", sample.instance)] + sample.labels
+                let selected = pairs.map { "\($0.0)=\(RuleText.promQL($0.1))" }.joined(
+                    separator: ", ")
+                text += "          - labels: \(record){\(selected)}\n"
+                text += "            value: \(sample.value)\n"
+            }
+            return text
         }
         end = max(end, step)
     }
@@ -148,10 +163,13 @@ struct RuleCase {
     }
 
     /// The case at a place in the list of tests. What fires twice is written once.
-    func text(at place: Int) -> String {
+    func text(at place: Int, job: String) -> String {
         var text =
-            "\n  - name: \(RuleText.yaml(name))\n    interval: 15s\n    input_series:\n" + inputs
-        if !questions.isEmpty { text += "    promql_expr_test:\n" + questions }
+            "\n  - name: \(RuleText.yaml(name))\n    interval: 15s\n    input_series:\n"
+            + inputs.map { $0(job) }.joined()
+        if !questions.isEmpty {
+            text += "    promql_expr_test:\n" + questions.map { $0(job) }.joined()
+        }
         if !checks.isEmpty { text += "    alert_rule_test:\n" }
         var anchors: [String: Int] = [:]
         let lists = checks.map { $0.firing.map(\.text).joined() }

@@ -4,8 +4,8 @@ import RollcallCore
 /// The tests of the rules, for `promtool test rules`, that `rollcall manifest rules --tests` prints.
 /// Source: rule V20.
 enum RuleCases {
-    static func text(_ configuration: Configuration, printsAll: Bool) -> String {
-        let settings = RuleSettings(configuration, printsAll: printsAll)
+    static func text(_ configuration: Configuration, _ options: RuleOptions) -> String {
+        let settings = RuleSettings(configuration, options)
         let cases =
             [recorded(settings), silent(settings)] + PeopleCases.all(settings)
             + FeedCases.all(settings) + WatchCases.all(settings)
@@ -16,7 +16,7 @@ enum RuleCases {
         }
         return text + "tests:"
             + cases.filter { $0.end <= RuleCase.stepsMax }.enumerated()
-            .map { $0.element.text(at: $0.offset + 1) }.joined()
+            .map { $0.element.text(at: $0.offset + 1, job: settings.job) }.joined()
     }
 
     private static let head = """

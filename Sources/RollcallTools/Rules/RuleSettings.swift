@@ -10,20 +10,20 @@ struct RuleSettings {
     private static let ofPrometheus = ["job", "instance", "alertstate"]
 
     let configuration: Configuration
-    /// True if what Rollcall tells its own receivers is printed too.
-    let printsAll: Bool
+    let options: RuleOptions
     /// The audiences of Rollcall's own alerts.
     let audiences: [AlertAudience]
 
     /// The facts of `configuration`.
-    init(_ configuration: Configuration, printsAll: Bool) {
+    init(_ configuration: Configuration, _ options: RuleOptions) {
         self.configuration = configuration
-        self.printsAll = printsAll
+        self.options = options
         audiences = AlertAudience.all(configuration.policy)
     }
 
     var alerts: AlertRules { configuration.policy.alerts }
     var policy: Policy { configuration.policy }
+    var job: String { options.job }
 
     // MARK: - What is printed
 
@@ -40,7 +40,7 @@ struct RuleSettings {
         else { return .printed }
         // Rollcall counts nobody while it is switched off, and a reload may switch it on.
         if !found.isOn, name != .responderOffline { return .off }
-        if printsAll || !found.isWhole { return .printed }
+        if options.printsAll || !found.isWhole { return .printed }
         return .elsewhere(found.certain.map { String(decoding: $0.name, as: UTF8.self) })
     }
 
@@ -119,11 +119,30 @@ struct RuleSettings {
         max(.seconds(30), Milliseconds(3 * configuration.cluster.silence.count))
     }
 
+    /// The shortest time for which an Alertmanager holds what Rollcall itself sends to it, without
+    /// Rollcall (D9); nil if it sends to none.
+    var heldByAlertmanager: Milliseconds? {
+        policy.receivers.filter { $0.kind == .alertmanager }.map(\.resolveTimeout)
+            .min { $0.count < $1.count }
+    }
+
     // MARK: - Addresses
 
     /// The address of Rollcall's page before a view; empty if nobody said it.
     var page: String {
-        configuration.accessPolicy.externalURL.map { "\($0.text)/" } ?? ""
+        (options.page ?? configuration.accessPolicy.externalURL).map { "\($0.text)/" } ?? ""
+    }
+
+    /// The address of a folder of runbooks, before the name of one.
+    var runbooks: String { options.runbooks.map { "\($0.text)/" } ?? "runbooks/" }
+
+    /// The rules with the addresses of their runbooks.
+    func addressed(_ rules: [AlertRule]) -> [AlertRule] {
+        rules.map { rule in
+            var rule = rule
+            rule.runbook = "\(runbooks)\(rule.name).md"
+            return rule
+        }
     }
 
     /// The regions that must always be staffed, each once.

@@ -3,8 +3,8 @@ import RollcallCore
 
 /// The rules for Prometheus that `rollcall manifest rules` prints. Source: rule V20.
 enum RulesFile {
-    static func text(_ configuration: Configuration, printsAll: Bool) -> String {
-        let settings = RuleSettings(configuration, printsAll: printsAll)
+    static func text(_ configuration: Configuration, _ options: RuleOptions) -> String {
+        let settings = RuleSettings(configuration, options)
         return head(settings) + absent(settings) + "groups:\n" + recording(settings)
             + (alerts(settings).map { "\n\($0.text)" }).joined()
     }
@@ -15,55 +15,44 @@ enum RulesFile {
     }
 
     private static func head(_ settings: RuleSettings) -> String {
-        """
-        # Rollcall's alerts for those who alert from Prometheus (2.42 or newer), over Rollcall's metrics, as
-        # `rollcall manifest rules` prints them for given settings: print them again after a change.
-        #
-        #   rollcall manifest rules --config.file rollcall.yml > rollcall.rules.yml
-        #   rollcall manifest rules --config.file rollcall.yml --tests > rollcall.rules.test.yml
-        #   promtool check rules rollcall.rules.yml && promtool test rules rollcall.rules.test.yml
-        #
-        #   rule_files: [/etc/prometheus/rollcall.rules.yml]
-        #
-        # What Rollcall surely tells receivers of its own at once (`receivers`) is left out without --all,
-        # since a person would be paged twice; RollcallPagesTwice fires where both would.
-        #
-        # Scrape it as `rollcall manifest prometheus` prints it: each 15 s, with `honor_labels: true`, as
-        # job `rollcall` (CHANGE each `job="rollcall"` below if yours has another name). Without
-        # honor_labels a label `region` or `source` of your own targets pushes Rollcall's aside to
-        # `exported_region`, and alerts by region watch one region made of all, without a word. Give each
-        # Rollcall an `instance` that stays the same when it is restarted elsewhere (a name, not a Pod's
-        # address): another instance is another alert.
-        #
-        # Several Rollcalls are judged each by itself: each knows a fleet of its own.
-        #
-        # Thresholds, `for`, `keep_firing_for`, severities, labels and annotations are those of the
-        # settings. What a scrape cannot tell is said beside the rule, and of all of them: `for` runs in
-        # Prometheus' time here, in watched time there, and is rounded up to evaluations; one failed scrape
-        # lets a pending alert wait anew; who it is, and of which circles, no metric says.
-        #
-        # While Rollcall does not see (`rollcall_watching` is 0, or no scrape succeeds) nothing gets worse
-        # and nothing is over: no alert about people fires, and one that fires goes on firing. The second
-        # half of each expression does that, with the value -1. It ends when the target is taken out of
-        # Prometheus.
-        #
-        # runbook_url is a file beside this one if `runbook_url` of the settings says nothing else, page_url
-        # a view of Rollcall's page: who it is, by name, for whoever may see that.
-
-        """ + addresses(settings)
-    }
-
-    private static func addresses(_ settings: RuleSettings) -> String {
-        let page = """
-            #   sed -i 's#page_url: #&https://rollcall.example.org/#' rollcall.rules.yml
+        let command = "rollcall manifest rules --config.file rollcall.yml\(settings.options.words)"
+        return """
+            # Rollcall's alerts for those who alert from Prometheus (2.42 or newer), over Rollcall's metrics, as
+            # `rollcall manifest rules` prints them for given settings: print them again after a change.
+            #
+            #   \(command) > rollcall.rules.yml
+            #   \(command) --tests > rollcall.rules.test.yml
+            #   promtool check rules rollcall.rules.yml && promtool test rules rollcall.rules.test.yml
+            #
+            #   rule_files: [/etc/prometheus/rollcall.rules.yml]
+            #
+            # What Rollcall surely tells receivers of its own at once (`receivers`) is left out without --all,
+            # since a person would be paged twice; RollcallPagesTwice fires where both would.
+            #
+            # Scrape it as `rollcall manifest prometheus` prints it: each 15 s, with `honor_labels: true`, as
+            # job `\(settings.job)` (--job NAME prints rules and tests for another name). Without
+            # honor_labels a label `region` or `source` of your own targets pushes Rollcall's aside to
+            # `exported_region`, and alerts by region watch one region made of all, without a word. Give each
+            # Rollcall an `instance` that stays the same when it is restarted elsewhere (a name, not a Pod's
+            # address): another instance is another alert.
+            #
+            # Several Rollcalls are judged each by itself: each knows a fleet of its own.
+            #
+            # Thresholds, `for`, `keep_firing_for`, severities, labels and annotations are those of the
+            # settings. What a scrape cannot tell is said beside the rule, and of all of them: `for` runs in
+            # Prometheus' time here, in watched time there, and is rounded up to evaluations; one failed scrape
+            # lets a pending alert wait anew; who it is, and of which circles, no metric says.
+            #
+            # While Rollcall does not see (`rollcall_watching` is 0, or no scrape succeeds) nothing gets worse
+            # and nothing is over: no alert about people fires, and one that fires goes on firing. The second
+            # half of each expression does that, with the value -1. It ends when the target is taken out of
+            # Prometheus.
+            #
+            # runbook_url is a file beside this one if neither --runbook-url nor `runbook_url` of the settings
+            # says anything else, page_url a view of Rollcall's page (`web.external_url`, or --page-url): who it
+            # is, by name, for whoever may see that. Without an address before them they lead nowhere.
 
             """
-        let isKnown = !settings.page.isEmpty
-        return """
-            # Put the address of your copy of the runbooks\(isKnown ? "" : ", and of the page,") before them:
-            #   sed -i 's#: runbooks/#: https://wiki.example.org/rollcall/runbooks/#' rollcall.rules.yml
-
-            """ + (isKnown ? "" : page)
     }
 
     /// Comments about what is not here.
@@ -95,7 +84,13 @@ enum RulesFile {
                     separator: ", ")
         }
         if !doubled.isEmpty {
-            text += "#\n# HERE, though Rollcall tells these receivers of some or all of them:\n"
+            text += "#\n"
+            text += RuleText.comment(
+                settings.options.printsAll
+                    ? "HERE, though Rollcall tells these receivers of all (RollcallPagesTwice fires for them), of "
+                        + "some, or later:"
+                    : "HERE, since Rollcall tells these receivers of some only, or later. RollcallPagesTwice takes "
+                        + "them for meant, and fires once there are more:", indent: 0)
             text += doubled.map { RuleText.comment($0, indent: 0) }.joined()
         }
         return text
@@ -114,7 +109,7 @@ enum RulesFile {
 
                   # Rollcalls that do not see: blind, or not answering. The value is that of `up`.
                   - record: instance:rollcall_not_watching:up
-                    expr: up{job="rollcall"} unless on (job, instance) rollcall_watching == 1
+                    expr: up{job="\(settings.job)"} unless on (job, instance) rollcall_watching == 1
 
                   # People who are expected to report; and the share of them that is OFFLINE, absent of nobody.
                   - record: instance:responders_active:sum
@@ -185,10 +180,10 @@ enum RulesFile {
                   # Alerts of this file of which Rollcall also tells receivers of its own.
                   - record: alertname:rollcall_alert_receivers:max
                     expr: |
-                      max without (severity) (
+                      max without (severity, extent) (
 
             """
-                + selected.map { "              \($0) > 0\n" }.joined(separator: "            or\n")
+                + selected.map { "              \($0)\n" }.joined(separator: "            or\n")
                 + "          )\n"
     }
 }

@@ -12,11 +12,12 @@ enum WatchCases {
             + test("RollcallOverloaded") { overloaded(settings, $0) }
             + test("RollcallStateLost") { lost(settings, $0) }
             + test("RollcallBlind") { blind(settings, $0) }
-            + test("RollcallDown", down)
-            + test("Watchdog", watchdog)
+            + test("RollcallDown") { down(settings, $0) }
+            + test("Watchdog") { watchdog(settings, $0) }
             + test("RollcallNotDelivering") { delivering(settings, $0) }
             + test("RollcallSubscriptionStuck") { subscription(settings, $0) }
             + test("RollcallNobodyReached") { unreached(settings, $0) }
+            + test("RollcallReloadRefused") { refused(settings, $0) }
             + test("RollcallPagesTwice") { twice(settings, $0) }
             + MemberCases.all(settings, named)
     }
@@ -27,7 +28,7 @@ enum WatchCases {
         of labels: [(String, String)] = [], view: String = "feeds", _ description: String
     ) -> RuleCase.Firing {
         RuleCase.Firing(
-            rule, [("job", "rollcall")] + (instance.map { [("instance", $0)] } ?? []) + labels,
+            rule, [("job", settings.job)] + (instance.map { [("instance", $0)] } ?? []) + labels,
             description, page: view.isEmpty ? "" : settings.page + view)
     }
 
@@ -124,20 +125,20 @@ enum WatchCases {
 
     // MARK: - The way to people
 
-    private static func down(_ rule: AlertRule) -> RuleCase {
+    private static func down(_ settings: RuleSettings, _ rule: AlertRule) -> RuleCase {
         var test = RuleCase("RollcallDown fires for a target that does not answer")
         test.series("up", [(0, .number(1)), (4, .number(0)), (12, .number(1))], last: 16)
         test.at(7, rule.name)
         let away = RuleCase.Firing(
-            rule, [("job", "rollcall"), ("instance", "a")],
-            "a cannot be scraped. Alerts about people stay as they were.")
+            rule, [("job", settings.job), ("instance", "a")],
+            "a cannot be scraped. \(WatchRules.downOfPeople(settings))")
         test.at(8, rule.name, [away])
         test.at(11, rule.name, [away])
         test.at(12, rule.name)
         return test
     }
 
-    private static func watchdog(_ rule: AlertRule) -> RuleCase {
+    private static func watchdog(_ settings: RuleSettings, _ rule: AlertRule) -> RuleCase {
         var test = RuleCase("Watchdog always fires, and RollcallDown without any target")
         test.series("up", job: "node", [(0, .number(0))], last: 8)
         test.at(
@@ -146,16 +147,15 @@ enum WatchCases {
                 RuleCase.Firing(
                     rule, [], "It always fires. If it stays away, so does every other alert.")
             ])
-        let settings = RuleSettings(.init(), printsAll: true)
         for down in WatchRules.all(settings) where down.name == "RollcallDown" {
             test.at(3, down.name)
             test.at(
                 4, down.name,
                 [
                     RuleCase.Firing(
-                        down, [("job", "rollcall")],
-                        "Prometheus has no target of job rollcall. Alerts about people stay as they were."
-                    )
+                        down, [("job", settings.job)],
+                        "Prometheus has no target of job \(settings.job). "
+                            + WatchRules.downOfPeople(settings))
                 ])
         }
         return test
@@ -237,32 +237,61 @@ enum WatchCases {
         return test
     }
 
+    private static func refused(_ settings: RuleSettings, _ rule: AlertRule) -> RuleCase {
+        var test = RuleCase(
+            "RollcallReloadRefused fires a quarter of an hour after settings were refused, until some are taken"
+        )
+        test.series(
+            "rollcall_config_last_reload_successful",
+            [(0, .number(1)), (4, .number(0)), (72, .number(1))], last: 76)
+        let refused = firing(
+            settings, rule,
+            "a could not take its settings when it last read them. It may not start with them either: "
+                + "`rollcall check` says what is wrong.")
+        test.at(63, rule.name)
+        test.at(64, rule.name, [refused])
+        test.at(71, rule.name, [refused])
+        test.at(72, rule.name)
+        return test
+    }
+
     private static func twice(_ settings: RuleSettings, _ rule: AlertRule) -> RuleCase {
         var test = RuleCase(
             "RollcallPagesTwice fires for what Rollcall tells receivers of its own, too")
         let printed = settings.audiences.filter { settings.place($0.name, $0.severity) == .printed }
         func receivers(
-            _ name: String, _ severity: Severity, _ values: [(from: Int, RuleCase.Value)]
+            _ name: String, _ severity: Severity, of extent: String,
+            _ values: [(from: Int, RuleCase.Value)]
         ) {
             test.series(
                 "rollcall_alert_receivers",
-                of: [("alertname", name), ("severity", "\(severity.word)")],
-                values, last: 60)
+                of: [
+                    ("alertname", name), ("severity", "\(severity.word)"), ("extent", extent),
+                ], values, last: 60)
         }
-        var names: [String] = []
-        test.comment("The settings are right again at 13:00.")
+        var counts: [(name: String, most: Int)] = []
+        test.comment(
+            "As they were when this was printed until 1:00, and again from 13:00 on; meanwhile one more."
+        )
         for audience in printed {
-            let name = "\(audience.name.word)"
+            let (name, meant) = ("\(audience.name.word)", audience.partial.count)
             receivers(
-                name, audience.severity, [(0, .number(0)), (4, .number(1)), (52, .number(0))])
-            if !names.contains(name) { names.append(name) }
+                name, audience.severity, of: "some",
+                [(0, .number(meant)), (4, .number(meant + 1)), (52, .number(meant))])
+            guard let place = counts.firstIndex(where: { $0.name == name }) else {
+                counts.append((name, meant + 1))
+                continue
+            }
+            counts[place].most = max(counts[place].most, meant + 1)
         }
+        let names = counts.map(\.name)
         test.comment("Of this nothing is said here.")
-        receivers("RollcallOther", .critical, [(0, .number(3))])
+        receivers("RollcallOther", .critical, of: "all", [(0, .number(3))])
+        test.at(3, record: "alertname:rollcall_alert_receivers:max", [])
         test.at(43, rule.name)
         test.at(
             43, record: "alertname:rollcall_alert_receivers:max",
-            names.map { ([("alertname", $0)], "a", "1") })
+            counts.map { ([("alertname", $0.name)], "a", "\($0.most)") })
         test.at(
             44, rule.name,
             [

@@ -4,11 +4,13 @@ import RollcallCore
 /// The alerts about Rollcall itself, and about the way to whoever is to be called.
 enum WatchRules {
     static func all(_ settings: RuleSettings) -> [AlertRule] {
-        own(settings, .rollcallStoreFailing, store) + own(settings, .rollcallStateLost, lost)
-            + own(settings, .rollcallOverloaded, overloaded) + [blind(settings)]
-            + MemberRules.all(settings)
-            + [down, delivering, subscription, unreached].map { $0(settings) }
-            + twice(settings) + [watchdog(settings)]
+        let first =
+            own(settings, .rollcallStoreFailing, store) + own(settings, .rollcallStateLost, lost)
+            + own(settings, .rollcallOverloaded, overloaded)
+        let others = [down, delivering, subscription, unreached, refused].map { $0(settings) }
+        return settings.addressed(
+            first + [blind(settings)] + MemberRules.all(settings) + others + twice(settings)
+                + [watchdog(settings)])
     }
 
     /// One that Rollcall has itself, at its place.
@@ -100,12 +102,38 @@ enum WatchRules {
             "RollcallDown",
             "A restart takes seconds. `absent` is for a job without any target; one of several targets that "
                 + "service discovery lists no longer is not missed.",
-            ["up{job=\"rollcall\"} == 0 or absent(up{job=\"rollcall\"})"], pendingFor: .seconds(60),
+            ["up{job=\"\(settings.job)\"} == 0 or absent(up{job=\"\(settings.job)\"})"],
+            pendingFor: .seconds(60),
             summary: "Rollcall does not answer; nobody watches.",
             description: [
                 "{{ with $labels.instance }}{{ . }} cannot be scraped.{{ else }}Prometheus has no target of",
-                "job rollcall.{{ end }} Alerts about people stay as they were.",
+                "job \(settings.job).{{ end }} \(downOfPeople(settings))",
             ], page: "")
+    }
+
+    /// The sentence about what becomes of alerts about people. What Rollcall itself sends to an Alertmanager
+    /// holds there for so long and no longer (D9).
+    static func downOfPeople(_ settings: RuleSettings) -> String {
+        guard let held = settings.heldByAlertmanager else {
+            return "Alerts about people stay as they were."
+        }
+        return
+            "Alerts about people that come from Prometheus stay as they were. Those that Rollcall sends to "
+            + "Alertmanager end there \(RuleText.words(held)) after its last word: that is no all-clear, nobody "
+            + "was seen to be back."
+    }
+
+    private static func refused(_ settings: RuleSettings) -> AlertRule {
+        AlertRule(
+            "RollcallReloadRefused",
+            "A reload was refused, whole. Most of what a reload refuses, a start refuses too.",
+            ["rollcall_config_last_reload_successful == 0"],
+            pendingFor: .seconds(900), severity: .warning,
+            summary: "Rollcall refused its settings; those from before are in force.",
+            description: [
+                "{{ $labels.instance }} could not take its settings when it last read them. It may not start",
+                "with them either: `rollcall check` says what is wrong.",
+            ], page: page(settings, "feeds"))
     }
 
     private static func delivering(_ settings: RuleSettings) -> AlertRule {
@@ -159,17 +187,29 @@ enum WatchRules {
 
     // MARK: - Both
 
-    /// The series of receivers that are told of what this file alerts of.
+    /// The series of receivers that are told of what this file alerts of, where they are more than those
+    /// that are meant.
     static func shared(_ settings: RuleSettings) -> [String] {
         var selected: [String] = []
         for audience in settings.audiences {
             guard settings.place(audience.name, audience.severity) == .printed else { continue }
             let isWholeName = settings.audiences.allSatisfy {
-                $0.name != audience.name || settings.place($0.name, $0.severity) == .printed
+                $0.name != audience.name
+                    || settings.place($0.name, $0.severity) == .printed && $0.partial.isEmpty
             }
             let severity = isWholeName ? "" : ", severity=\"\(audience.severity.word)\""
-            let series = "rollcall_alert_receivers{alertname=\"\(audience.name.word)\"\(severity)}"
-            if !selected.contains(series) { selected.append(series) }
+            let name = "alertname=\"\(audience.name.word)\"\(severity)"
+            let counts =
+                audience.partial.isEmpty
+                ? ["{\(name)} > 0"]
+                : [
+                    "{\(name), extent=\"all\"} > 0",
+                    "{\(name), extent=\"some\"} > \(audience.partial.count)",
+                ]
+            for count in counts {
+                let series = "rollcall_alert_receivers\(count)"
+                if !selected.contains(series) { selected.append(series) }
+            }
         }
         return selected
     }
@@ -179,8 +219,8 @@ enum WatchRules {
         return [
             AlertRule(
                 "RollcallPagesTwice",
-                "Rollcall tells receivers of its own of what is in this file too. One of the two is to "
-                    + "page, or a person gets each page twice.",
+                "Rollcall tells receivers of its own of what is in this file too, beyond those that were told "
+                    + "of a part when it was printed. One of the two is to page, or a person gets each page twice.",
                 ["count without (alertname) (alertname:rollcall_alert_receivers:max)"],
                 pendingFor: .seconds(600), severity: .warning,
                 summary: "Rollcall and Prometheus both alert of the same.",

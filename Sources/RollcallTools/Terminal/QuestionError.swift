@@ -12,6 +12,8 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
     case noToken(server: String, scope: Access.Scope)
     /// It does not know the token that was shown.
     case unknownToken(server: String, scope: Access.Scope)
+    /// It does not know the user or the password that was shown.
+    case unknownPassword(server: String, user: String)
     /// It knows the token, which opens other things.
     case tooNarrow(server: String, scope: Access.Scope)
     /// The server answered an error; with what it said.
@@ -35,8 +37,8 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
         case .wrongOption: 64
         case .noAnswer: 69
         case .notPrinted(let failure): failure == EPIPE ? 128 + SIGPIPE : 74
-        case .noToken, .unknownToken, .tooNarrow, .refused, .tooOld, .notRollcall, .strange,
-            .nobody:
+        case .noToken, .unknownToken, .unknownPassword, .tooNarrow, .refused, .tooOld,
+            .notRollcall, .strange, .nobody:
             1
         }
     }
@@ -51,6 +53,9 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
         case .unknownToken(let server, let scope):
             "\(server) does not know the token that was given: it was replaced, or is another "
                 + "server's. Take one of its settings with the scope \(scope.rawValue)"
+        case .unknownPassword(let server, let user):
+            "\(server) does not know the user \(ConsoleText.safe(user)), or not by this password: "
+                + "--token-file names a file that holds it"
         case .tooNarrow(let server, let scope):
             "\(server) knows this token, and it does not open this: it lacks the scope "
                 + "\(scope.rawValue). Name one that has it by --token-file or ROLLCALL_TOKEN_FILE"
@@ -78,6 +83,8 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
         switch error.cause {
         case .notConnected, .unknownHost:
             return ". Is rollcall serve running there? --server names another place"
+        case .insecure(let words) where words.lowercased().contains("certificate required"):
+            return Self.certificateAdvice
         case .insecure(let words) where words.contains("certificate"):
             return
                 ". This machine does not trust it: SSL_CERT_FILE names the authorities that it should"
@@ -85,10 +92,15 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
             return ". If nothing speaks TLS there, --server begins with http://"
         case .cutOff where isPlain:
             return ". If TLS is spoken there, --server begins with https://"
+        // The refusal of a certificate comes behind the handshake in TLS 1.3, in place of an answer.
+        case .cutOff: return Self.certificateAdvice
         case .notHTTP: return ". --server names another port"
         default: return ""
         }
     }
+
+    private static let certificateAdvice =
+        ". If it asks for certificates of clients, --cert-file and --key-file name one that it takes"
 
     private static func advice(_ status: Int) -> String {
         switch status {

@@ -53,6 +53,9 @@ extension RecordColumns {
     static let members = RecordColumns(
         ["member", "listed", "position", "noted_at", "address"], id: "member")
 
+    /// Cells of a fleet, with their slots.
+    static let cells = RecordColumns(["name", "share", "slots", "urls"], id: "name")
+
     /// Regions, with how many people are what.
     static let regions = RecordColumns(
         ["region", "active"]

@@ -86,6 +86,18 @@ package struct ServerAddress: Sendable {
         }
     }
 
+    /// The URL at which this machine reaches a server with these settings; nil if the system chooses its
+    /// port.
+    package static func url(of configuration: Configuration) -> String? {
+        var address = configuration.listenAddress
+        guard !address.hasSuffix(":0") else { return nil }
+        for (everywhere, here) in [("0.0.0.0:", "127.0.0.1:"), ("[::]:", "[::1]:")]
+        where address.hasPrefix(everywhere) {
+            address = here + address.dropFirst(everywhere.count)
+        }
+        return (configuration.accessPolicy.web.tls == nil ? "http://" : "https://") + address
+    }
+
     /// The field that lets in: a token as it is, or a user and the password.
     var authorization: String? {
         guard let token else { return nil }

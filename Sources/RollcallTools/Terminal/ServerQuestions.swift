@@ -107,7 +107,9 @@ package final class ServerQuestions {
         let detail = problem?["detail"]?.shown ?? ""
         switch answer.status {
         case 401 where address.token == nil: return .noToken(server: server, scope: scope)
-        case 401: return .unknownToken(server: server, scope: scope)
+        case 401:
+            if let user = address.user { return .unknownPassword(server: server, user: user) }
+            return .unknownToken(server: server, scope: scope)
         case 403 where detail.contains("lacks the scope"):
             return .tooNarrow(server: server, scope: scope)
         case 404 where !Self.missing.contains(where: { detail.contains($0) }):

@@ -1,0 +1,199 @@
+import Logging
+import RollcallBasis
+import RollcallCore
+import RollcallSupport
+
+/// The map of a fleet's cells, as it is told and handed over. Source: K1.
+extension Router {
+    /// Tells the map that is held here, and at the fleet cell how each cell stands.
+    func showCells(_ answer: @escaping Answer) {
+        var body: [UInt8] = []
+        switch cells.role {
+        case .alone:
+            let detail = "this watch is all of its fleet: neither cluster.cell nor cells is set"
+            return answer(.problem(404, "Not Found", detail: detail), InputStats())
+        case .cell(let name):
+            JSONWriter.raw("{\"role\":\"cell\",\"cell\":", to: &body)
+            JSONWriter.string(name, to: &body)
+        case .fleet: JSONWriter.raw("{\"role\":\"fleet\",\"cell\":null", to: &body)
+        }
+        let map = cells.map
+        body.append(UInt8(ascii: ","))
+        body += map.map { $0.json.dropFirst().dropLast() } ?? Self.noMap[...]
+        guard case .fleet(let named) = cells.role else {
+            return answer(.json(body + Array("}\n".utf8)), InputStats())
+        }
+        let known = map?.cells.map(\.name) ?? []
+        let others = named.map(\.name).filter { !known.contains($0) }
+        JSONWriter.raw(",\"standing\":", to: &body)
+        writer.ask { [self, body] view in
+            var body = body
+            let standings = (known + others).map { standing($0, view.engine.cells[$0]) }
+            JSONTree.list(standings).append(to: &body)
+            answer(.json(body + Array("}\n".utf8)), InputStats())
+        }
+    }
+
+    private static let noMap = Array(
+        "\"version\":0,\"slots\":\(PersonSlot.count),\"cells\":[]".utf8)
+
+    private func standing(_ cell: [UInt8], _ heard: CellBook.Cell?) -> JSONTree {
+        let standing = cells.standing(of: cell)
+        let hasSlots = cells.map?.place(of: cell) != nil
+        return [
+            "cell": .text(String(decoding: cell, as: UTF8.self)),
+            "has_slots": .boolean(hasSlots),
+            "version": standing.version.map { .integer($0) } ?? .null,
+            "unreached_since": standing.unreachedSince.map { .text(RFC3339.string($0)) } ?? .null,
+            "problem": standing.problem.map { .text($0) } ?? .null,
+            "heard_through": heard.flatMap {
+                $0.position > 0 ? .text(RFC3339.string($0.through)) : nil
+            }
+                ?? .null,
+            "dark": .boolean(heard?.isDark ?? false),
+            "blind": .boolean(heard?.isBlind ?? false),
+            "active": .integer(Int64(heard?.active ?? 0)),
+        ]
+    }
+
+    /// Takes the map that the fleet cell hands over, if it is newer than the one that is held.
+    func putCells(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        guard case .cell(let name) = cells.role else {
+            return answer(
+                Self.conflict("this watch is no cell: cluster.cell is not set"), InputStats())
+        }
+        let map: CellMap
+        do throws(JSONError) {
+            map = try CellMap(json: request.body.span, request.body.indices)
+        } catch {
+            let isJSON = (try? JSONTree(reading: request.body)) != nil
+            return answer(
+                isJSON ? Self.unprocessable(error.message) : Self.notJSON(error), InputStats())
+        }
+        guard map.place(of: name) != nil else {
+            let shown = String(decoding: name, as: UTF8.self)
+            return answer(
+                Self.conflict("this is cell \(shown), which the map does not name"), InputStats())
+        }
+        let held = cells.map
+        if let fault = map.fault(after: held) { return answer(refusal(fault), InputStats()) }
+        if let held, held != map, map.hasMoved(from: held) {
+            let detail = "slots of the map are another cell's than before, and people do not move"
+            return answer(Self.conflict(detail), InputStats())
+        }
+        // It is handed over again by whoever did not get the answer.
+        if held == map { return answer(Self.taken(map), InputStats()) }
+        write(.cells(map), request, answer) { [self] receipt, answer in
+            if let fault = receipt.cellMapFault { return answer(refusal(fault), InputStats()) }
+            writer.log.info(
+                "the map of the fleet's cells is taken",
+                metadata: ["version": "\(map.version)", "cells": "\(map.cells.count)"])
+            answer(Self.taken(map), InputStats())
+        }
+    }
+
+    private static func taken(_ map: CellMap) -> HTTPResponse {
+        var body: [UInt8] = []
+        JSONTree.object([.init(name: "version", value: .integer(map.version))]).append(to: &body)
+        return .json(body + [0x0A])
+    }
+
+    private func refusal(_ fault: CellMapFault) -> HTTPResponse {
+        let version = cells.map?.version ?? 0
+        switch fault {
+        case .older: return Self.conflict("version \(version) of the map is held here already")
+        case .differs:
+            return Self.conflict("version \(version) of the map is held here, and is another one")
+        }
+    }
+
+    private static func conflict(_ detail: String) -> HTTPResponse {
+        .problem(409, "Conflict", detail: detail)
+    }
+}
+
+/// A question for what a cell says of its people.
+struct SummaryQuery: Sendable {
+    /// The position of the last summary that is known; 0 for none.
+    var after: Int64 = 0
+
+    static let parameters = Parameters(
+        SummaryQuery(),
+        [
+            Parameter(
+                "after",
+                "The `position` of the last one; the answer says everything if that is another one.",
+                ["type": "integer", "format": "int64", "minimum": 0]
+            ) { (query, value) throws(ParameterError) in
+                guard let position = Int64(value), position >= 0 else {
+                    throw ParameterError(detail: "after: a position expected")
+                }
+                query.after = position
+            }
+        ])
+}
+
+extension Router {
+    /// Tells the fleet cell what alerts about many are judged by. Source: K2.
+    func showSummary(_ query: SummaryQuery, _ answer: @escaping Answer) {
+        guard case .cell = cells.role else {
+            return answer(
+                .problem(404, "Not Found", detail: "this watch is no cell"), InputStats())
+        }
+        guard writer.isTakingWrites else {
+            return answer(Self.unavailable("another member says it"), InputStats())
+        }
+        writer.summary(after: query.after) { summary in
+            guard let summary else {
+                return answer(Self.unavailable("nothing can be said now"), InputStats())
+            }
+            var bytes: [UInt8] = []
+            Base64.append(summary.journalBytes, to: &bytes)
+            let tree: JSONTree = [
+                "position": .integer(summary.position),
+                "through": .text(RFC3339.string(summary.through)),
+                "whole": .boolean(summary.isWhole),
+                "bytes": .text(String(decoding: bytes, as: UTF8.self)),
+            ]
+            var body: [UInt8] = []
+            tree.append(to: &body)
+            answer(.json(body + [0x0A]), InputStats())
+        }
+    }
+}
+
+/// The routes of a fleet of many cells. Source: K1, K2.
+extension Route {
+    static let cells: [Route] = [
+        Route(
+            .get, .cells, "getCells", .status, .read, .operation,
+            "The map of the fleet's cells, and how far each is",
+            """
+            Which slots are whose, as far as it is known here; version 0 before there is a map. At the \
+            fleet cell, of the member that leads, `standing` says which version each cell has taken, \
+            and since when none of its addresses answers. 404 where there are no cells.
+            """,
+            answers: [200: "Cells"], problems: [404]
+        ) { $0.showCells($1.answer) },
+        Route(
+            .put, .cells, "putCells", .status, .admin, .operation,
+            "Hands a cell the map of the fleet's cells",
+            """
+            The fleet cell does. It is taken if its version is greater than that of the map that is \
+            held; the same again changes nothing. 409 of an older one, of another one of the same \
+            version, of one that does not name this cell or moves people, and where there is no cell.
+            """,
+            body: "CellMap", answers: [200: "CellMapTaken"], problems: [409, 422]
+        ) { $0.putCells($1.request, $1.answer) },
+        Route(
+            .get, .cellSummary, "getCellSummary", .status, .admin, .operation,
+            "What a cell says of its people, for the fleet cell",
+            """
+            Counts by region, and what changed of them since the last one, complete through an instant; it \
+            names nobody. `bytes` is Base64 of the form in which the journal keeps it. 404 at a watch that \
+            is no cell, 503 at a member that does not lead, and while the store fails.
+            """,
+            query: SummaryQuery.parameters, answers: [200: "CellSummary"], problems: [404, 503]
+        ) { $0.showSummary($1, $2.answer) },
+    ]
+}

@@ -1,0 +1,124 @@
+import RollcallBasis
+import RollcallCore
+import RollcallSupport
+
+/// Asks a cell for its map, and hands it another, at whichever of its addresses answers. It blocks its
+/// thread meanwhile. Source: K1, K2.
+struct CellCaller {
+    /// The outcome of a question to a cell.
+    enum Answer {
+        /// It has this map, and said so at this address.
+        case has(CellMap, at: [UInt8])
+        /// It has no map yet.
+        case hasNone(at: [UInt8])
+        /// It answers, and not as it should; the reason in words.
+        case refuses(String)
+        /// None of its addresses answers; the reason of the last one.
+        case unreached(String)
+    }
+
+    /// Until the connection stands, and until the answer is whole.
+    private static let connectTimeout = Milliseconds(1000)
+    private static let timeout = Milliseconds(5000)
+    private static let summaryTimeout = Milliseconds(2000)
+    /// Bytes of a map, or of a summary of all regions, at most.
+    private static let answerBytesMax = 64 << 20
+
+    private let token: Secret?
+    private let caller: HTTPCaller?
+
+    /// A caller that shows `token`.
+    init(token: Secret?) {
+        self.token = token
+        caller = try? HTTPCaller()
+    }
+
+    /// Asks a cell which map it has.
+    func ask(_ cell: CellMap.Cell) -> Answer {
+        var last = Answer.unreached("it has no address")
+        for url in cell.urls {
+            switch send(.get, Resource.cells.path, at: url) {
+            case .failure(let why): last = .unreached(why.description)
+            case .success(let answer):
+                last = Self.read(answer, of: cell, at: url)
+                if case .refuses = last { continue }
+                return last
+            }
+        }
+        return last
+    }
+
+    /// Hands a cell a map, at the address that answered.
+    func hand(_ map: CellMap, to cell: CellMap.Cell, at url: [UInt8]) -> Answer {
+        switch send(.put, Resource.cells.path, at: url, map.json) {
+        case .failure(let why): return .unreached(why.description)
+        case .success(let answer) where answer.status == 200:
+            let version = (try? JSONTree(reading: answer.body))?["version"]?.whole
+            return version == map.version ? .has(map, at: url) : .hasNone(at: url)
+        case .success(let answer): return .refuses(Self.words(answer))
+        }
+    }
+
+    /// Asks a cell what it has to say since a position, and returns it with the address that said so; nil
+    /// if none says anything.
+    func summary(
+        of cell: CellMap.Cell, after position: Int64
+    ) -> (summary: Summary, url: [UInt8])? {
+        for url in cell.urls {
+            let path = Resource.cellSummary.path + "?after=\(position)"
+            guard
+                case .success(let answer) = send(.get, path, at: url, timeout: Self.summaryTimeout),
+                answer.status == 200,
+                let text = try? JSONTree(reading: answer.body)["bytes"]?.text,
+                let bytes = Base64.decoded(Array(text.utf8).span, 0..<text.utf8.count),
+                let summary = Summary(journalBytes: bytes), summary.cell == cell.name,
+                Event.summaries([summary]).isCredible
+            else { continue }
+            return (summary, url)
+        }
+        return nil
+    }
+
+    private static func read(
+        _ answer: HTTPCallAnswer, of cell: CellMap.Cell, at url: [UInt8]
+    ) -> Answer {
+        guard answer.status == 200 else { return .refuses(words(answer)) }
+        let tree = try? JSONTree(reading: answer.body)
+        let name = String(decoding: cell.name, as: UTF8.self)
+        guard let version = tree?["version"]?.whole, tree?["cell"]?.shown == name else {
+            return .refuses("another watch than cell \(name) answers there")
+        }
+        if version == 0 { return .hasNone(at: url) }
+        guard let map = try? CellMap(json: answer.body.span, answer.body.indices) else {
+            return .refuses("it tells a map that is none")
+        }
+        return .has(map, at: url)
+    }
+
+    /// The status of a refusal, and what it says of itself.
+    private static func words(_ answer: HTTPCallAnswer) -> String {
+        let detail = (try? JSONTree(reading: answer.body))?["detail"]?.shown
+        return "it answers \(answer.status)" + (detail.map { ": \($0)" } ?? "")
+    }
+
+    private func send(
+        _ method: HTTPCall.Method, _ path: String, at url: [UInt8], _ body: [UInt8] = [],
+        timeout: Milliseconds = timeout
+    ) -> Result<HTTPCallAnswer, HTTPCallError> {
+        let address = String(decoding: url, as: UTF8.self)
+        var call = HTTPCall(method, address + path)
+        call.connectTimeout = Self.connectTimeout
+        call.timeout = timeout
+        call.answerBytesMax = Self.answerBytesMax
+        call.body = body
+        call.headers = [("Content-Type", "application/json")]
+        if let token {
+            call.headers.append(
+                ("Authorization", "Bearer \(String(decoding: token.bytes, as: UTF8.self))"))
+        }
+        return Result { () throws(HTTPCallError) in
+            guard let caller else { return try HTTPCaller().answer(to: call) }
+            return try caller.answer(to: call)
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import Logging
+import RollcallBasis
+import RollcallCore
+import RollcallSupport
+
+/// The fleet cell's part in K1 and K2: it makes the map of the fleet's cells, hands it to each of them until
+/// all have it, and asks each what it has to say. Only who takes writes does so; of several members that is the one that leads.
+package final class CellMapSender: Sendable {
+    /// Threads that ask cells, one for each: those that are away hold up nobody else.
+    private static let threadsMax = CellMap.cellsMax
+
+    private let workers: [CellMapWorker]
+
+    /// A sender for the fleet cell of `named`, whose cells ask for `token`.
+    package init(
+        _ named: [CellMap.Cell], token: Secret?, writer: StateWriter, board: CellBoard
+    ) {
+        let count = min(Self.threadsMax, named.count)
+        workers = (0..<count).map { place in
+            CellMapWorker(
+                named, share: (place, count), token: token, writer: writer, board: board)
+        }
+    }
+
+    /// Starts the threads; false if the system has none left.
+    package func start() -> Bool { workers.allSatisfy { $0.start() } }
+
+    /// Ends them after what they are at, and does not wait for that.
+    package func close() { for worker in workers { worker.close() } }
+}
+
+/// A thread that asks its share of the cells; the first one also makes the map.
+///
+/// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the
+/// mailbox is what other threads see.
+private final class CellMapWorker: @unchecked Sendable {
+    /// Milliseconds between two looks at whether there is something to do.
+    private static let lookEvery: Int64 = 250
+    /// Milliseconds between two questions for what a cell has to say.
+    private static let listenEvery: Int64 = 1000
+    /// Milliseconds between two questions to a cell that has the map.
+    private static let askEvery: Int64 = 15_000
+    /// Milliseconds between two tries, growing, with a fifth by chance.
+    private static let pauses: [Int64] = [500, 1000, 2000, 4000, 8000, 15_000, 30_000]
+    /// Milliseconds for which the state writer is waited for.
+    private static let writerPatience: Int64 = 10_000
+
+    /// The share of one cell in what the thread does. Instants are the machine's clock.
+    private struct Work {
+        var notBefore = Int64.min / 4
+        var failures = 0
+        /// The version that it was last asked about.
+        var version: Int64 = 0
+        var standing = CellBoard.Standing()
+        /// The position of the last summary; 0 before the first.
+        var position: Int64 = 0
+        var listensFrom = Int64.min / 4
+        /// The address that answered last.
+        var url: [UInt8] = []
+    }
+
+    private let named: [CellMap.Cell]
+    private let share: (place: Int, of: Int)
+    private let writer: StateWriter
+    private let board: CellBoard
+    private let caller: CellCaller
+    private let mailbox = Mailbox<Void>()
+    private var works: [[UInt8]: Work] = [:]
+    /// True once the cells were asked for a map that this store has lost.
+    private var hasAsked = false
+    private var hasWarned = false
+
+    init(
+        _ named: [CellMap.Cell], share: (place: Int, of: Int), token: Secret?,
+        writer: StateWriter, board: CellBoard
+    ) {
+        self.named = named
+        self.share = share
+        self.writer = writer
+        self.board = board
+        caller = CellCaller(token: token)
+    }
+
+    func start() -> Bool { DetachedThread.start { [self] in run() } }
+
+    func close() { mailbox.put(()) }
+
+    private func run() {
+        // Whatever is put there ends it.
+        while mailbox.takeAll(waiting: Self.lookEvery).isEmpty {
+            guard writer.isTakingWrites else {
+                // Whoever leads asks them; what was known here is of the past.
+                if !works.isEmpty { board.forgetStandings() }
+                works = [:]
+                continue
+            }
+            if share.place == 0 { keepMap() }
+            guard let map = board.map else { continue }
+            for (place, cell) in map.cells.enumerated() where place % share.of == share.place {
+                tend(cell, map)
+                listen(to: cell)
+            }
+        }
+    }
+
+    // MARK: - The map
+
+    /// Makes the first map, or the one that follows from other addresses.
+    private func keepMap() {
+        guard let held = board.map else {
+            guard let map = lost() ?? CellMap(first: named) else { return }
+            return keep(map)
+        }
+        warn(of: held)
+        if let next = held.following(named) { keep(next) }
+    }
+
+    /// Returns the newest map that a cell holds, of which this store knows nothing; nil without one.
+    private func lost() -> CellMap? {
+        if hasAsked { return nil }
+        hasAsked = true
+        let maps = named.compactMap { cell -> CellMap? in
+            if case .has(let map, _) = caller.ask(cell) { map } else { nil }
+        }
+        return maps.max { $0.version < $1.version }
+    }
+
+    private func keep(_ map: CellMap) {
+        let answers = Mailbox<Bool>()
+        writer.write(.cells(map)) { outcome in
+            if case .committed(let receipt) = outcome {
+                answers.put(receipt.cellMapFault == nil)
+            } else {
+                answers.put(false)
+            }
+        }
+        guard answers.takeAll(waiting: Self.writerPatience).first == true else { return }
+        writer.log.info(
+            "the fleet cell has a map of its cells",
+            metadata: ["version": "\(map.version)", "cells": "\(map.cells.count)"])
+    }
+
+    /// Says once which cells get nobody: to give them some is not built yet.
+    private func warn(of map: CellMap) {
+        if hasWarned { return }
+        hasWarned = true
+        let others = named.filter { map.place(of: $0.name) == nil }
+        guard !others.isEmpty else { return }
+        let names = others.map { String(decoding: $0.name, as: UTF8.self) }
+        writer.log.warning(
+            "cells that were named after the first map have no slots: they take nobody",
+            metadata: ["names": "\(names.joined(separator: " "))"])
+    }
+
+    // MARK: - The cells
+
+    private func tend(_ cell: CellMap.Cell, _ map: CellMap) {
+        var work = works[cell.name] ?? Work()
+        let now = ClockReading.now()
+        guard now.elapsed >= work.notBefore || work.version != map.version else { return }
+        work.version = map.version
+        let before = work.standing
+        take(hand(map, to: cell), of: cell, now.wall, &work.standing)
+        if work.standing.problem == nil {
+            (work.failures, work.notBefore) = (0, ClockReading.now().elapsed + Self.askEvery)
+        } else {
+            let pause = Self.pauses[min(work.failures, Self.pauses.count - 1)]
+            work.failures += 1
+            work.notBefore =
+                ClockReading.now().elapsed + pause + Int64.random(in: -pause / 5...pause / 5)
+        }
+        works[cell.name] = work
+        board.note(work.standing, of: cell.name)
+        writeLog(cell, before, work.standing)
+    }
+
+    /// Asks a cell that has the map what it has to say.
+    private func listen(to cell: CellMap.Cell) {
+        guard var work = works[cell.name], work.standing.problem == nil,
+            ClockReading.now().elapsed >= work.listensFrom
+        else { return }
+        var cell = cell
+        if let place = cell.urls.firstIndex(of: work.url) {
+            cell.urls.insert(cell.urls.remove(at: place), at: 0)
+        }
+        if let (summary, url) = caller.summary(of: cell, after: work.position) {
+            (work.position, work.url) = (summary.position, url)
+            writer.hear(summary)
+        }
+        work.listensFrom = ClockReading.now().elapsed + Self.listenEvery
+        works[cell.name] = work
+    }
+
+    /// Asks a cell which map it has, and hands it the newer one.
+    private func hand(_ map: CellMap, to cell: CellMap.Cell) -> CellCaller.Answer {
+        let asked = caller.ask(cell)
+        guard case .has(let held, let url) = asked else {
+            guard case .hasNone(let url) = asked else { return asked }
+            return caller.hand(map, to: cell, at: url)
+        }
+        return held.version < map.version ? caller.hand(map, to: cell, at: url) : asked
+    }
+
+    private func take(
+        _ answer: CellCaller.Answer, of cell: CellMap.Cell, _ now: Timestamp,
+        _ standing: inout CellBoard.Standing
+    ) {
+        standing.problem = nil
+        switch answer {
+        case .has(let map, _):
+            standing.version = map.version
+            guard let own = board.map, own != map else { break }
+            standing.problem =
+                map.version == own.version
+                ? "it holds another map of this version"
+                : "it holds version \(map.version) of the map, which is not this fleet cell's"
+        case .hasNone: standing.problem = "it did not keep the map that it was handed"
+        case .refuses(let why): standing.problem = why
+        case .unreached(let why):
+            standing.problem = why
+            standing.unreachedSince = standing.unreachedSince ?? now
+            return
+        }
+        standing.unreachedSince = nil
+    }
+
+    private func writeLog(
+        _ cell: CellMap.Cell, _ before: CellBoard.Standing, _ after: CellBoard.Standing
+    ) {
+        let name = String(decoding: cell.name, as: UTF8.self)
+        if let problem = after.problem, problem != before.problem {
+            writer.log.warning(
+                "a cell does not have the map",
+                metadata: ["cell": "\(name)", "error": "\(problem)"])
+        }
+        if after.problem == nil, before.problem != nil || before.version != after.version {
+            writer.log.info(
+                "a cell has the map",
+                metadata: ["cell": "\(name)", "version": "\(after.version ?? 0)"])
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import RollcallBasis
+import RollcallCore
+import RollcallSupport
+import Synchronization
+
+/// The map of a fleet's cells as this watch holds it, and how far the cells are with it: for all who must
+/// not ask the state writer. In a watch without cells it holds nothing and refuses nobody. Source: K1, K7.
+package final class CellBoard: Sendable {
+    /// The reason why a request about some people is not taken here.
+    package enum Refusal: Equatable, Sendable {
+        /// Nobody knows yet whose they are.
+        case noMap
+        /// One of them is another cell's: the item's place in its list, that cell's name, and the
+        /// version of the map that says so.
+        case elsewhere(item: Int, cell: [UInt8], version: Int64)
+    }
+
+    /// The state of one cell as the fleet cell knows it.
+    struct Standing: Equatable, Sendable {
+        /// The version of the map that it has; nil while it was never heard.
+        var version: Int64?
+        /// The instant since which no address of it answers; nil while one does.
+        var unreachedSince: Timestamp?
+        /// The reason why it does not have the map, in words; nil if it has, or was not asked yet.
+        var problem: String?
+    }
+
+    private struct State {
+        var map: CellMap?
+        /// The place of this cell in the map; nil if it is none of its cells.
+        var own: UInt16?
+        var standings: [[UInt8]: Standing] = [:]
+    }
+
+    /// The part that this watch has in a fleet.
+    package let role: CellRole
+    /// True of a watch that is all of its fleet.
+    let isAlone: Bool
+    private let state = Mutex(State())
+    private let misdirected = Atomic<Int>(0)
+
+    /// A board without a map, of a watch that has a part in a fleet.
+    package init(_ role: CellRole = .alone) {
+        self.role = role
+        isAlone = role == .alone
+    }
+
+    // MARK: - The map
+
+    /// The map that is held; nil before there is one.
+    package var map: CellMap? { isAlone ? nil : state.withLock { $0.map } }
+
+    /// True of a cell that knows nobody as its own yet.
+    var lacksMap: Bool {
+        if case .cell = role { return map == nil }
+        return false
+    }
+
+    /// Follows the map of what is committed.
+    package func follow(_ map: CellMap?) {
+        if isAlone { return }
+        state.withLock { state in
+            guard state.map != map else { return }
+            state.map = map
+            if case .cell(let name) = role {
+                state.own = map?.place(of: name).map { UInt16($0) }
+            }
+        }
+    }
+
+    // MARK: - Whose people are
+
+    /// Returns why items are not taken here, all of them; nil if they are.
+    func refusal(of items: ItemList) -> Refusal? {
+        if isAlone || items.count == 0 { return nil }
+        return refusal { map, own in
+            let bytes = items.bytes.span
+            for index in 0..<items.count {
+                guard let id = items.item(index)?.responderID else { continue }
+                let place = map.owners[PersonSlot.of(bytes, id.indices)]
+                if place != own { return (index, place) }
+            }
+            return nil
+        }
+    }
+
+    /// Returns why a request about one person is not taken here; nil if it is.
+    func refusal(of id: [UInt8]) -> Refusal? {
+        if isAlone { return nil }
+        return refusal { map, own in
+            let place = map.owners[PersonSlot.of(id)]
+            return place == own ? nil : (0, place)
+        }
+    }
+
+    private func refusal(
+        _ first: (_ map: CellMap, _ own: UInt16?) -> (item: Int, place: UInt16)?
+    ) -> Refusal? {
+        let (held, own) = state.withLock { ($0.map, $0.own) }
+        guard let map = held else { return .noMap }
+        guard let (item, place) = first(map, own) else { return nil }
+        misdirected.add(1, ordering: .relaxed)
+        return .elsewhere(item: item, cell: map.cells[Int(place)].name, version: map.version)
+    }
+
+    // MARK: - The cells
+
+    /// Says how a cell stands.
+    func note(_ standing: Standing, of cell: [UInt8]) {
+        state.withLock { $0.standings[cell] = standing }
+    }
+
+    /// Forgets how cells stand: another member knows it.
+    func forgetStandings() { state.withLock { $0.standings = [:] } }
+
+    /// Returns how a cell stands.
+    func standing(of cell: [UInt8]) -> Standing {
+        state.withLock { $0.standings[cell] ?? Standing() }
+    }
+
+    // MARK: - Metrics
+
+    /// Appends the families; none where there are no cells.
+    func append(to page: inout Exposition) {
+        if isAlone { return }
+        page.family(
+            "rollcall_cell_map_version", .gauge,
+            "Version of the map of the fleet's cells that is held here, or 0.")
+        page.sample(Quantity(Int(map?.version ?? 0)))
+        page.family(
+            "rollcall_cell_misdirected", .counter,
+            "Requests and messages that were refused because they name people of another cell.")
+        page.sample(Quantity(misdirected.load(ordering: .relaxed)))
+    }
+}

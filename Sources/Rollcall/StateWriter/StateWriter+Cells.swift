@@ -1,0 +1,75 @@
+import RollcallCore
+import RollcallSupport
+
+/// The state writer of a cell says what alerts about many are judged by; that of the fleet cell hears it.
+/// Source: K2.
+extension StateWriter {
+    // MARK: - From other threads
+
+    /// Asks for what this cell has to say since position `after`; all of it if that is not the last.
+    /// `reply` is called once, on the state writer's thread; with nil if it cannot say anything now.
+    func summary(after position: Int64, reply: @escaping @Sendable (Summary?) -> Void) {
+        let until = ClockReading.now().elapsed + SummaryWait.patience
+        mailbox.put(.summaryWait(SummaryWait(after: position, until: until, reply: reply)))
+    }
+
+    /// Hands over what a cell says.
+    func hear(_ summary: Summary) { mailbox.put(.summary(summary)) }
+
+    // MARK: - A cell
+
+    /// Answers those who wait for what this cell has to say, once the engine is what is stored.
+    func answerSummaryWaits(isLast: Bool) {
+        guard !said.waits.isEmpty else { return }
+        let clock = ClockReading.now()
+        let isSettled =
+            !isLast && uncommitted.isEmpty
+            && (seat.map { $0.member.mayPropose && proposal.turn == nil } ?? true)
+        let waits = said.waits
+        said.waits = isSettled || isLast ? [] : waits.filter { $0.until > clock.elapsed }
+        if isSettled {
+            // Several who ask at once are told the same.
+            let isNext = waits.count == 1 && waits[0].after == said.position
+            let summary = summary(isWhole: !isNext, clock)
+            for wait in waits { wait.reply(summary) }
+        } else {
+            for wait in waits where isLast || wait.until <= clock.elapsed { wait.reply(nil) }
+        }
+    }
+
+    private func summary(isWhole: Bool, _ clock: ClockReading) -> Summary? {
+        guard case .cell(let name) = edge.cells.role, engine.policy.role == .cell else {
+            return nil
+        }
+        if isWhole { engine.sayAll() }
+        // Greater than any before a restart.
+        said.position = max(said.position + 1, clock.wall.milliseconds)
+        // More may come at this very instant, and what has fallen due since the turn is not evaluated.
+        let next = min(running(clock), engine.nextInstant())
+        return engine.takeSummary(
+            of: name, position: said.position,
+            through: max(engine.clock.now, next - Milliseconds(1)))
+    }
+
+    // MARK: - The fleet cell
+
+    /// Takes in what a cell says.
+    func hear(_ summary: Summary, at clock: ClockReading) {
+        heard.put(summary, at: engine.clock.wall(unheard(clock)))
+    }
+
+    /// The running time of a reading, as far as the cells have said everything.
+    func heardThrough(_ now: RunningTime) -> RunningTime {
+        guard engine.policy.role == .fleet else { return now }
+        let through = heard.through(engine.clock.wall(now))
+        return max(engine.clock.now, engine.clock.instant(of: through))
+    }
+
+    /// Folds what the cells have said by an instant.
+    func foldSummaries(into folded: inout FoldedTurn) {
+        guard engine.policy.role == .fleet, !heard.isEmpty else { return }
+        let said = heard.take(through: engine.clock.wall(folded.now))
+        if said.isEmpty { return }
+        _ = folded.pending.fold(.summaries(said), into: &engine, at: folded.now)
+    }
+}

@@ -1,0 +1,83 @@
+import RollcallCore
+
+/// The summaries that cells handed over and no turn has folded yet. Source: K2.
+struct SummaryInbox {
+    /// A cell whose summaries end so long ago is waited for no longer: it is held as it was.
+    static let heldAfter = Milliseconds(3000)
+
+    private struct Cell {
+        /// The wall through which it has said everything.
+        var through = Timestamp.distantPast
+        /// Not folded yet, in their order.
+        var waiting: [Summary] = []
+    }
+
+    private var cells: [[UInt8]: Cell] = [:]
+
+    /// True if something waits to be folded.
+    var isEmpty: Bool { cells.values.allSatisfy(\.waiting.isEmpty) }
+
+    /// Takes in a summary at an instant of the fleet cell's wall. A cell whose clock is ahead says things
+    /// of the future: they count from now on, and wait for nothing.
+    mutating func put(_ summary: Summary, at now: Timestamp) {
+        var summary = summary
+        if summary.through > now {
+            summary.through = now
+            for place in summary.changes.indices {
+                summary.changes[place].at = min(summary.changes[place].at, now)
+            }
+        }
+        var cell = cells[summary.cell] ?? Cell()
+        cell.through = summary.through
+        cell.waiting.append(summary)
+        cells[summary.cell] = cell
+    }
+
+    /// Returns the wall through which every cell that is not held has said everything; `now` if all are.
+    func through(_ now: Timestamp) -> Timestamp {
+        cells.values.map(\.through).filter { now - $0 < Self.heldAfter }.min()
+            .map { min($0, now) } ?? now
+    }
+
+    /// Takes what was said of the time through `wall`.
+    mutating func take(through wall: Timestamp) -> [Summary] {
+        var taken: [Summary] = []
+        for name in cells.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            guard var cell = cells[name], !cell.waiting.isEmpty else { continue }
+            while let first = cell.waiting.first, first.through <= wall {
+                taken.append(cell.waiting.removeFirst())
+            }
+            // One that says everything is of its end.
+            if let first = cell.waiting.first, !first.isWhole {
+                let count = first.changes.prefix { $0.at <= wall }.count
+                if count > 0 {
+                    var part = first
+                    part.changes.removeLast(first.changes.count - count)
+                    part.through = wall
+                    taken.append(part)
+                    cell.waiting[0].changes.removeFirst(count)
+                }
+            }
+            cells[name] = cell
+        }
+        return taken
+    }
+}
+
+/// The summaries that a cell gave, and who waits for the next. Source: K2.
+struct SummaryOutbox {
+    var waits: [SummaryWait] = []
+    /// The position of the last one; 0 before the first.
+    var position: Int64 = 0
+}
+
+/// Somebody who waits for what this cell has to say.
+struct SummaryWait: Sendable {
+    /// Milliseconds for which one waits for a turn on its way.
+    static let patience: Int64 = 1000
+
+    /// The last position that they heard; 0 for none.
+    let after: Int64
+    let until: Int64
+    let reply: @Sendable (Summary?) -> Void
+}

@@ -1,0 +1,140 @@
+import RollcallCore
+import RollcallSupport
+import Yams
+
+/// The part that a watch has in a fleet of many cells. Source: K1, K7.
+package enum CellRole: Equatable, Sendable {
+    /// The watch is all of its fleet, as without any of these settings.
+    case alone
+    /// It is the cell of this name: it has the people of some slots.
+    case cell([UInt8])
+    /// It is the fleet cell of these: it has no people, and decides what concerns many.
+    case fleet([CellMap.Cell])
+}
+
+extension ClusterSettings {
+    /// The part that this watch has in a fleet.
+    package var cellRole: CellRole {
+        if !cells.isEmpty { return .fleet(cells) }
+        return cell.isEmpty ? .alone : .cell(Array(cell.utf8))
+    }
+
+    /// That part, as the engine is told of it.
+    package var fleetRole: FleetRole {
+        switch cellRole {
+        case .alone: .whole
+        case .cell: .cell
+        case .fleet: .fleet
+        }
+    }
+
+    /// Reads the token that the cells ask for; nil if they ask for none.
+    /// - Throws: `SecretFault` if it cannot be read.
+    package func cellsToken() throws(SecretFault) -> Secret? {
+        cellsTokenFile.isEmpty
+            ? nil : try SecretFile.read(cellsTokenFile, of: "cluster.cells_token_file")
+    }
+
+    /// Refuses what cannot be a cell, or a fleet of them.
+    static func checkCells(
+        _ tree: ConfigurationTree, _ cluster: ClusterSettings
+    ) throws(ConfigurationError) {
+        if !cluster.cell.isEmpty, !CellMap.Cell.isName(Array(cluster.cell.utf8)) {
+            throw tree.fault("cell", nameRule, cluster.cell)
+        }
+        if !cluster.cell.isEmpty, !cluster.cells.isEmpty {
+            throw tree.fault(
+                "cell", "and cells do not go together: the fleet cell has no people", "")
+        }
+        if cluster.cells.isEmpty {
+            guard !cluster.cellsTokenFile.isEmpty, !tree.isWrong("cells") else { return }
+            throw tree.fault("cells_token_file", "needs cells: only the fleet cell asks them", "")
+        }
+        if tree.sources.opensSecrets, let missing = tree.sources.missingCurl() {
+            throw tree.fault("cells", "\(missing)", "")
+        }
+    }
+
+    fileprivate static let nameRule = "must be 1 to 64 letters, digits or signs without /"
+}
+
+/// The settings of a fleet of many cells.
+extension Setting {
+    static let cells = [
+        Setting(
+            "cluster.cell", .textOrNone, \.cluster.cell,
+            "this watch is the cell of that name in a fleet of many", .start),
+        Setting(
+            "cluster.cells", .cells, \.cluster.cells,
+            "it is the fleet cell of these: {NAME: {url: …}, …}", .start),
+        Setting(
+            "cluster.cells_token_file", .textOrNone, \.cluster.cellsTokenFile,
+            "the token that the cells ask for, of read and admin", .start),
+    ]
+}
+
+extension SettingKind where Value == [CellMap.Cell] {
+    /// A mapping of names to addresses, `{url: …}` or `{urls: […]}`; only the file can give it.
+    static var cells: SettingKind {
+        SettingKind(shown: { .mapping($0.map(shown)) }) {
+            (tree, key, value) throws(ConfigurationError) in
+            tree.sources.askedForList(tree.full(key))
+            var cells: [CellMap.Cell] = []
+            try tree.part(key) { (tree) throws(ConfigurationError) in
+                for name in tree.names {
+                    guard CellMap.Cell.isName(Array(name.utf8)) else {
+                        throw tree.fault(name, ClusterSettings.nameRule, "")
+                    }
+                    try tree.part(name) { (tree) throws(ConfigurationError) in
+                        cells.append(
+                            CellMap.Cell(name: Array(name.utf8), urls: try addresses(&tree)))
+                    }
+                }
+            }
+            guard cells.count <= CellMap.cellsMax else {
+                throw tree.fault(key, "must be \(CellMap.cellsMax) at most", "\(cells.count)")
+            }
+            value = cells.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+        }
+    }
+
+    private static func shown(_ cell: CellMap.Cell) -> (key: String, value: SettingValue) {
+        let name = SettingValue.word(String(decoding: cell.name, as: UTF8.self)).yaml
+        return (name, .mapping([("urls", .list(cell.urls.map { .text($0) }))]))
+    }
+
+    /// Reads one address, or the list of them.
+    private static func addresses(
+        _ tree: inout ConfigurationTree
+    ) throws(ConfigurationError) -> [[UInt8]] {
+        var (url, urls) = (String?.none, [[UInt8]]())
+        try tree.read("url", .textOrNothing, &url)
+        try tree.read("urls", .names, &urls)
+        if let url {
+            guard urls.isEmpty else { throw tree.fault("url", "and urls do not go together", "") }
+            urls = [Array(url.utf8)]
+        }
+        guard (1...CellMap.Cell.urlsMax).contains(urls.count) else {
+            throw tree.fault(
+                "urls", "must hold 1 to \(CellMap.Cell.urlsMax) addresses of its members", "")
+        }
+        return try urls.map { (text) throws(ConfigurationError) in
+            guard let read = ExternalURL(String(decoding: text, as: UTF8.self)),
+                read.text.utf8.count <= CellMap.Cell.urlBytesMax
+            else {
+                throw tree.fault(
+                    url == nil ? "urls" : "url", "must be like https://cell-a.example:10112", "")
+            }
+            return Array(read.text.utf8)
+        }
+    }
+}
+
+extension SettingKind where Value == String? {
+    /// A text that says something; nil while nobody gives one.
+    fileprivate static var textOrNothing: SettingKind {
+        SettingKind("must be a text", shown: { .word($0 ?? "") }) { node in
+            node.text.flatMap { $0.isEmpty ? nil : $0 }
+        }
+    }
+}

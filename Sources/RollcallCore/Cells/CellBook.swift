@@ -1,0 +1,145 @@
+/// The fleet cell's knowledge of its cells: what each said last, and when. Source: K2, K4.
+package struct CellBook: Sendable {
+    /// A cell without a summary for so long is dark.
+    package static let darkAfter = Milliseconds.seconds(15)
+
+    /// One cell, as it said of itself.
+    package struct Cell: Sendable {
+        package var name: [UInt8] = []
+        /// The position of its last summary; 0 before the first.
+        package var position: Int64 = 0
+        /// The wall through which it has said everything.
+        package var through = Timestamp.distantPast
+        /// The instant at which its last summary came; of one that never said anything, since when it is
+        /// waited for.
+        package var heardAt = RunningTime.distantPast
+        /// True while it cannot see.
+        package var isBlind = false
+        /// True if nothing was heard of it for `darkAfter`.
+        package internal(set) var isDark = false
+        /// By the fleet cell's numbers of regions; nobody is in the others.
+        private(set) var regions: [UInt32: RegionSummary] = [:]
+        /// Of all regions, without causes.
+        private(set) var total = RegionSummary()
+
+        /// Notes what it says of a region.
+        mutating func note(_ summary: RegionSummary, _ region: UInt32) {
+            total.add(numbersOf: regions[region] ?? RegionSummary(), times: -1)
+            total.add(numbersOf: summary, times: 1)
+            regions[region] = summary.isEmpty ? nil : summary
+        }
+
+        /// True if its numbers are those of now.
+        package var isLit: Bool { !isDark && !isBlind && position > 0 }
+
+        /// Its active people, as it said last.
+        package var active: Int { total.active }
+
+        mutating func code(_ archive: inout Archive) {
+            archive.code(&name)
+            archive.code(&position)
+            archive.code(&through)
+            archive.code(&heardAt)
+            archive.code(&isBlind)
+            archive.code(&isDark)
+            var list = regions.keys.sorted().map { ($0, regions[$0] ?? RegionSummary()) }
+            archive.code(&list, empty: (0, RegionSummary())) { archive, entry in
+                archive.code(&entry.0)
+                entry.1.code(&archive)
+            }
+            if archive.isReading { for (region, summary) in list { note(summary, region) } }
+        }
+    }
+
+    /// In the order of their names' bytes.
+    package private(set) var cells: [Cell] = []
+    /// Alerts of which it could not be said whether they are true, because cells were not lit.
+    var undecided: Set<AlertKey> = []
+
+    init() {}
+
+    /// True if no cell is known: nothing of this is written.
+    var isEmpty: Bool { cells.isEmpty }
+
+    package subscript(name: [UInt8]) -> Cell? { cells.first { $0.name == name } }
+
+    /// Waits for a cell from an instant on, unless it is known.
+    mutating func await(_ name: [UInt8], since now: RunningTime) {
+        guard !cells.contains(where: { $0.name == name }) else { return }
+        let place = cells.firstIndex { name.lexicographicallyPrecedes($0.name) } ?? cells.count
+        var cell = Cell()
+        (cell.name, cell.heardAt) = (name, now)
+        cells.insert(cell, at: place)
+    }
+
+    /// Changes what is known of a cell.
+    mutating func change(_ name: [UInt8], _ body: (inout Cell) -> Void) {
+        guard let place = cells.firstIndex(where: { $0.name == name }) else { return }
+        body(&cells[place])
+    }
+
+    /// Nothing was heard of anybody between two instants: each is waited for as long as before.
+    mutating func didNotListen(_ span: Milliseconds) {
+        for place in cells.indices { cells[place].heardAt = cells[place].heardAt + span }
+    }
+
+    /// Nobody was heard for our own reasons until now: each is waited for anew.
+    mutating func listenAnew(_ now: RunningTime) {
+        for place in cells.indices { cells[place].heardAt = max(cells[place].heardAt, now) }
+    }
+
+    /// The earliest instant at which a cell becomes dark if nothing comes of it.
+    var nextDark: RunningTime {
+        cells.lazy.filter { !$0.isDark }.map { $0.heardAt + Self.darkAfter }.min()
+            ?? .distantFuture
+    }
+
+    /// Notes the cells that are dark by now; returns the regions of which they spoke.
+    mutating func darken(_ now: RunningTime) -> [UInt32] {
+        var regions: [UInt32] = []
+        for place in cells.indices
+        where !cells[place].isDark && now - cells[place].heardAt >= Self.darkAfter {
+            cells[place].isDark = true
+            regions += cells[place].regions.keys
+        }
+        return regions
+    }
+
+    /// Returns what all cells say of a region; nil for all regions.
+    func summary(in region: UInt32?) -> RegionSummary {
+        var sum = RegionSummary()
+        for cell in cells {
+            if let region {
+                if let summary = cell.regions[region] { sum.add(summary) }
+            } else {
+                for summary in cell.regions.values { sum.add(summary) }
+            }
+        }
+        return sum
+    }
+
+    /// Returns the numbers of a region, or of all, in the cells that are not lit.
+    func unlit(in region: UInt32?) -> RegionSummary {
+        var sum = RegionSummary()
+        for cell in cells where !cell.isLit {
+            let said = region.map { cell.regions[$0] ?? RegionSummary() } ?? cell.total
+            sum.add(numbersOf: said, times: 1)
+        }
+        return sum
+    }
+
+    /// True if some cell is dark.
+    var isAnyDark: Bool { cells.contains { $0.isDark } }
+
+    /// True if some cell is not lit.
+    var hasUnlit: Bool { cells.contains { !$0.isLit } }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&cells, empty: Cell()) { $1.code(&$0) }
+        var keys = undecided.sorted(by: AlertKey.areInOrder)
+        archive.code(&keys, empty: AlertKey(name: .highOfflineRate, subject: .all)) {
+            $1.code(&$0)
+        }
+        if archive.isReading { undecided = Set(keys) }
+    }
+}

@@ -1,0 +1,96 @@
+/// The word of a cell about its people in one region: numbers that alerts are judged by, and why the silent
+/// are silent. It names nobody. Source: K2.
+package struct RegionSummary: Equatable, Sendable {
+    /// People with one suspected cause.
+    package struct Cause: Equatable, Sendable {
+        /// Those who are OFFLINE.
+        package var offline = 0
+        /// Those who are not ONLINE.
+        package var absent = 0
+        /// Those who flap.
+        package var flapping = 0
+
+        package init() {}
+
+        var isEmpty: Bool { offline == 0 && absent == 0 && flapping == 0 }
+
+        mutating func add(_ other: Cause, times: Int) {
+            offline += times * other.offline
+            absent += times * other.absent
+            flapping += times * other.flapping
+        }
+
+        mutating func code(_ archive: inout Archive) {
+            archive.code(&offline)
+            archive.code(&absent)
+            archive.code(&flapping)
+        }
+    }
+
+    /// Active people by status.
+    package var byStatus = [0, 0, 0, 0]
+    /// Flapping people.
+    package var flapping = 0
+    /// People who are UNKNOWN for longer than the degraded threshold (F29).
+    package var unheard = 0
+    /// In the order of the causes, only those that somebody has.
+    package internal(set) var causes: [(cause: GapCause, people: Cause)] = []
+
+    /// Nobody is there.
+    package init() {}
+
+    /// Active people.
+    package var active: Int { byStatus.reduce(0, +) }
+
+    /// True if nobody is there.
+    package var isEmpty: Bool { self == RegionSummary() }
+
+    package static func == (a: RegionSummary, b: RegionSummary) -> Bool {
+        a.byStatus == b.byStatus && a.flapping == b.flapping && a.unheard == b.unheard
+            && a.causes.elementsEqual(b.causes, by: ==)
+    }
+
+    /// Adds another region's people, or the same one's of another cell, or takes them away (`times` −1).
+    mutating func add(_ other: RegionSummary, times: Int = 1) {
+        add(numbersOf: other, times: times)
+        for (cause, people) in other.causes { add(people, of: cause, times: times) }
+    }
+
+    /// Adds people without their causes, or takes them away (`times` −1).
+    mutating func add(numbersOf other: RegionSummary, times: Int) {
+        for status in byStatus.indices { byStatus[status] += times * other.byStatus[status] }
+        flapping += times * other.flapping
+        unheard += times * other.unheard
+    }
+
+    /// Adds people with a cause, or takes them away (`times` −1).
+    mutating func add(_ people: Cause, of cause: GapCause, times: Int) {
+        let place = causes.firstIndex { $0.cause.rawValue >= cause.rawValue } ?? causes.count
+        if place == causes.count || causes[place].cause != cause {
+            causes.insert((cause, Cause()), at: place)
+        }
+        causes[place].people.add(people, times: times)
+        if causes[place].people.isEmpty { causes.remove(at: place) }
+    }
+
+    /// False for numbers that nobody can have counted.
+    var isCredible: Bool {
+        let numbers =
+            byStatus + [flapping, unheard]
+            + causes.flatMap { [$0.people.offline, $0.people.absent, $0.people.flapping] }
+        return byStatus.count == 4 && numbers.allSatisfy { (0...Summary.peopleMax).contains($0) }
+            && zip(causes, causes.dropFirst()).allSatisfy {
+                $0.cause.rawValue < $1.cause.rawValue
+            }
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        for status in byStatus.indices { archive.code(&byStatus[status]) }
+        archive.code(&flapping)
+        archive.code(&unheard)
+        archive.code(&causes, empty: (.unexplained, Cause())) { archive, entry in
+            archive.code(&entry.cause)
+            entry.people.code(&archive)
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/// The parts of a text that is about the watch itself.
+extension AlertText {
+    var lost: StateLossCause {
+        let word = member.annotations.value(of: StateLossCause.annotation)
+        return StateLossCause.allCases.first { $0.word.bytes == word } ?? .gone
+    }
+
+    /// Source: K4.
+    var darkHeadline: String {
+        let cell = String(decoding: member.labels.value(of: Array("cell".utf8)), as: UTF8.self)
+        return "Nothing is heard of cell \(cell)"
+    }
+
+    var darkPassed: String {
+        "The cell said nothing for \(Self.span(CellBook.darkAfter)): how its people are is not known, and no "
+            + "alert fires or ends that depends on it."
+    }
+}

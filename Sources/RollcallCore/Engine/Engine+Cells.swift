@@ -1,0 +1,293 @@
+/// A fleet in cells: a cell says what alerts about many are judged by, and the fleet cell judges. Source:
+/// K2, K4.
+extension Engine {
+    // MARK: - What a cell says
+
+    /// Returns what is to be said of this cell since the last time, named `cell`, in the place behind
+    /// the last one; complete through `instant`, at which nothing is to come any more.
+    package mutating func takeSummary(
+        of cell: [UInt8], position: Int64, through instant: RunningTime
+    ) -> Summary {
+        var summary = Summary()
+        (summary.cell, summary.position) = (cell, position)
+        summary.through = max(clock.wall(instant), clock.wallNow)
+        summary.isWhole = report.isWhole
+        summary.lastBatchAt = counters.lastBatchAt ?? .distantPast
+        let changes = report.take()
+        summary.changes = summary.isWhole ? everything(at: summary.through) : changes
+        return summary
+    }
+
+    /// The next summary says all.
+    package mutating func sayAll() { report.sayAll() }
+
+    private func everything(at wall: Timestamp) -> [Summary.Change] {
+        var changes = [Summary.Change(at: wall, kind: clock.isBlind ? .blind : .sees)]
+        if alerting.board.hasInput { changes.append(Summary.Change(at: wall, kind: .input)) }
+        for region in 0..<UInt32(regions.names.count) {
+            let name = regions[region]
+            let summary = summary(of: region)
+            guard !name.isEmpty, !summary.isEmpty else { continue }
+            changes.append(Summary.Change(at: wall, region: name, summary: summary))
+        }
+        return changes
+    }
+
+    private func summary(of region: UInt32) -> RegionSummary {
+        var summary = RegionSummary()
+        summary.byStatus = aggregates.counts(in: region)
+        summary.flapping = aggregates.flapping(in: region)
+        summary.unheard = aggregates.unheard(in: region)
+        summary.causes = report.causes(in: region)
+        return summary
+    }
+
+    /// Notes what is to be said of regions of which some number changed.
+    mutating func note(dirty: [UInt32], isAll: Bool) {
+        // Everything is said anyway.
+        if report.isWhole { return report.left = [] }
+        for region in isAll ? Array(0..<UInt32(regions.names.count)) : dirty
+        where !regions[region].isEmpty {
+            report.note(
+                Summary.Change(
+                    at: clock.wallNow, region: regions[region], summary: summary(of: region)))
+        }
+        for name in report.left {
+            let summary = regions.known(name).map { self.summary(of: $0) } ?? RegionSummary()
+            report.note(Summary.Change(at: clock.wallNow, region: name, summary: summary))
+        }
+        report.left = []
+    }
+
+    /// Returns why somebody is silent, as it counts for their region; nil if nothing is suspected.
+    func reportPart(_ number: Int) -> CellReport.Part? {
+        let person = roster[number]
+        guard person.isActive, person.hasGap, person.status != .online || person.isFlapping,
+            let cause = gaps.cause(of: number)
+        else { return nil }
+        return reportPart(person, cause)
+    }
+
+    private func reportPart(_ person: Responder, _ cause: GapCause) -> CellReport.Part? {
+        var people = RegionSummary.Cause()
+        people.offline = person.status == .offline ? 1 : 0
+        people.absent = person.status != .online ? 1 : 0
+        people.flapping = person.isFlapping ? 1 : 0
+        return CellReport.Part(region: person.region, cause: cause, people: people)
+    }
+
+    /// Follows why a person is silent, who was counted as `before`, and others of whom something else is
+    /// suspected since.
+    mutating func followReport(from before: CellReport.Part?, _ number: Int) {
+        let after = reportPart(number)
+        if before != after {
+            report.add(before, times: -1)
+            report.add(after, times: 1)
+            for part in [before, after] { part.map { alerting.board.note(dirty: $0.region) } }
+        }
+        followSuspicions()
+    }
+
+    /// Follows those of whom something else is suspected than before.
+    mutating func followSuspicions() {
+        for (other, cause) in gaps.takeSuspicions() {
+            guard let after = reportPart(other) else { continue }
+            report.add(reportPart(roster[other], cause), times: -1)
+            report.add(after, times: 1)
+            alerting.board.note(dirty: after.region)
+        }
+    }
+
+    /// The gap of somebody is over, of which `cause` was suspected.
+    mutating func endReport(_ number: Int, _ cause: GapCause) {
+        let person = roster[number]
+        guard person.isActive, person.hasGap, person.status != .online || person.isFlapping
+        else { return }
+        report.add(reportPart(person, cause), times: -1)
+        alerting.board.note(dirty: person.region)
+    }
+
+    /// Counts anew why everybody is silent, if this is a cell.
+    mutating func recountReport() {
+        gaps.notesSuspicions = policy.role == .cell
+        report.removeCauses()
+        report.sayAll()
+        guard policy.role == .cell else { return }
+        for number in 0..<roster.count { report.add(reportPart(number), times: 1) }
+    }
+
+    // MARK: - What the fleet cell hears
+
+    /// Takes what cells say, in the order of instant and cell, each at its instant unless that is past.
+    mutating func hear(_ summaries: [Summary], at instant: RunningTime) -> Receipt {
+        var receipt = Receipt()
+        var heard: [Summary] = []
+        for summary in summaries {
+            cells.await(summary.cell, since: min(clock.now, instant))
+            let known =
+                heard.last { $0.cell == summary.cell }?.position
+                ?? cells[summary.cell]?.position ?? 0
+            // One that is taken in parts comes more than once.
+            if summary.position >= known || summary.isWhole { heard.append(summary) }
+        }
+        // None of them is dark before what they say is taken.
+        for summary in heard {
+            cells.change(summary.cell) { $0.heardAt = max($0.heardAt, instant) }
+        }
+        for place in places(heard, until: instant) {
+            arrive(at: place.at)
+            isUnclosed = true
+            let summary = heard[place.cell]
+            take(summary.changes[place.change], from: summary.cell)
+        }
+        arrive(at: instant)
+        for (place, summary) in heard.enumerated() { takeHead(of: summary, heard[place...]) }
+        hasBegun = true
+        isUnclosed = true
+        receipt.accepted = heard.count
+        return receipt
+    }
+
+    /// The changes in the order in which they are taken. What lies behind us by now counts from `instant`.
+    private func places(
+        _ heard: [Summary], until instant: RunningTime
+    ) -> [(at: RunningTime, cell: Int, change: Int)] {
+        // The present instant is closed unless something was folded at it since.
+        let open = isUnclosed ? clock.now : clock.now + Milliseconds(1)
+        var places: [(at: RunningTime, cell: Int, change: Int)] = []
+        for (cell, summary) in heard.enumerated() {
+            for (place, change) in summary.changes.enumerated() {
+                let stamped = clock.instant(of: change.at)
+                places.append((stamped < open ? instant : min(stamped, instant), cell, place))
+            }
+        }
+        return places.sorted { a, b in
+            if a.at != b.at { return a.at < b.at }
+            if a.cell == b.cell { return a.change < b.change }
+            let (one, other) = (heard[a.cell].cell, heard[b.cell].cell)
+            return one == other ? a.cell < b.cell : one.lexicographicallyPrecedes(other)
+        }
+    }
+
+    private mutating func take(_ change: Summary.Change, from cell: [UInt8]) {
+        switch change.kind {
+        case .region: take(change.summary, of: change.region, from: cell)
+        case .input: alerting.board.heard()
+        case .blind, .sees:
+            let isBlind = change.kind == .blind
+            guard let known = cells[cell], known.isBlind != isBlind else { return }
+            cells.change(cell) { $0.isBlind = isBlind }
+            cellsChanged(known)
+        }
+    }
+
+    /// Takes the rest of a summary, once all changes are taken: until then a cell that was dark is. `later`
+    /// are this one and those behind it.
+    private mutating func takeHead(of summary: Summary, _ later: ArraySlice<Summary>) {
+        if summary.isWhole {
+            var said = Set<[UInt8]>()
+            for other in later where other.cell == summary.cell {
+                said.formUnion(other.changes.map(\.region))
+            }
+            let known = cells[summary.cell]?.regions.keys.map { regions[$0] } ?? []
+            for region in known.filter({ !said.contains($0) }).sorted(by: Self.areInOrder) {
+                take(RegionSummary(), of: region, from: summary.cell)
+            }
+        }
+        let wasLit = cells[summary.cell]?.isLit ?? false
+        cells.change(summary.cell) { cell in
+            cell.position = summary.position
+            cell.isDark = false
+            cell.through = max(cell.through, summary.through)
+        }
+        if let cell = cells[summary.cell], cell.isLit != wasLit { cellsChanged(cell) }
+        if summary.lastBatchAt > counters.lastBatchAt ?? .distantPast {
+            counters.lastBatchAt = summary.lastBatchAt
+        }
+    }
+
+    private static func areInOrder(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+        a.lexicographicallyPrecedes(b)
+    }
+
+    private mutating func cellsChanged(_ cell: CellBook.Cell) {
+        // Which alerts of the whole fleet may fire depends on all of them.
+        alerting.board.isAllDirty = true
+        for region in cell.regions.keys { alerting.board.note(dirty: region) }
+    }
+
+    /// Takes what one cell says of one region.
+    private mutating func take(
+        _ summary: RegionSummary, of name: [UInt8], from cell: [UInt8]
+    ) {
+        let known = summary.isEmpty ? regions.known(name) : regions.number(of: name)
+        guard let region = known else { return }
+        let before = cells[cell]?.regions[region]
+        guard before ?? RegionSummary() != summary else { return }
+        if before == nil { regions.use(region) }
+        cells.change(cell) { $0.note(summary, region) }
+        people.aggregates.change(region, from: before ?? RegionSummary(), to: summary)
+        alerting.board.note(dirty: region)
+        if summary.isEmpty { regions.leave(region) }
+    }
+
+    /// Notes which cells are dark by now, once an instant.
+    mutating func settleDarkCells() {
+        guard cells.nextDark <= clock.now, !sight.isStoreFailing else { return }
+        for region in cells.darken(clock.now) { alerting.board.note(dirty: region) }
+        alerting.board.isAllDirty = true
+    }
+
+    // MARK: - Judging what is partly unknown
+
+    /// Returns whether an alert about people is true now, and its numbers; nil if that depends on cells of
+    /// which nothing is known (K4).
+    func knownCondition(_ key: AlertKey) -> (isTrue: Bool?, stats: AlertStats) {
+        let sure: (isTrue: Bool?, stats: AlertStats) = condition(key)
+        guard policy.role == .fleet, cells.hasUnlit else { return sure }
+        // Nobody knows yet whom these speak for.
+        if cells.cells.contains(where: { $0.position == 0 && !$0.isDark }) {
+            return (nil, sure.stats)
+        }
+        let region: UInt32?
+        switch key.subject {
+        case .region(let name):
+            guard let number = regions.known(name) else { return sure }
+            region = number
+        default: region = nil
+        }
+        let unlit = cells.unlit(in: region)
+        guard unlit.active > 0 else { return sure }
+        var lit = counted(key.subject)
+        lit.add(unlit, times: -1)
+        var present = lit
+        present.byStatus[Int(Status.online.rawValue)] += unlit.active
+        var absent = lit
+        absent.byStatus[Int(Status.offline.rawValue)] += unlit.active
+        if key.name == .responderFlapping {
+            return lit.flapping > 0 ? sure : (nil, sure.stats)
+        }
+        let verdicts = [lit, present, absent].map { condition(key, on: $0).isTrue }
+        let isAgreed = verdicts.allSatisfy { $0 == verdicts[0] }
+        return (isAgreed ? verdicts[0] : nil, sure.stats)
+    }
+
+    /// Returns the causes for which those whom an alert is about are silent, as the cells say.
+    func causesOfCells(_ key: AlertKey) -> [AlertFacts.Cause] {
+        var region: UInt32?
+        if case .region(let name) = key.subject {
+            guard let number = regions.known(name) else { return [] }
+            region = number
+        }
+        return cells.summary(in: region).causes.map { cause, people in
+            let count =
+                switch key.name {
+                case .highOfflineRate: people.offline
+                case .noOnlineResponders: people.absent
+                case .responderFlapping: people.flapping
+                default: 0
+                }
+            return AlertFacts.Cause(cause: cause, count: count)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+"""What concerns many is decided in the fleet cell, over all cells: real watches, with an app for each cell and
+somebody who is paged.
+
+Source: K2, K4.
+"""
+
+import unittest
+
+import test_cells
+from loopback_receivers import Fleet, Hook
+from rollcall_process import eventually
+from test_cells import CellTestCase
+
+LIVENESS = "liveness: {on_duty: {expected: 1s, degraded_after: 1s, offline_after: 2s}}\n"
+# Of twenty people, of whom each cell has ten: no cell alone has twelve.
+RULES = """alerts:
+  HighOfflineRate: {for: 0s, by: region, above: 0.5, min_offline: 12}
+  NoOnlineResponders: {for: 0s, keep_firing_for: 0s}
+receivers:
+  - {name: desk, webhook: {url: "%s"}}
+"""
+SOON = 20
+
+
+class ManyTests(CellTestCase):
+    def setUp(self):
+        super().setUp()
+        self.hooks = {name: Hook(self) for name in "abf"}
+        for name in "abf":
+            self.begin(name, self.config(name, LIVENESS + RULES % self.hooks[name].url))
+        for name in "ab":
+            self.wait_for_map(name)
+
+    def start_apps(self):
+        """Ten people of each cell, in one region, who report."""
+        self.apps = {
+            name: Fleet(self, self.servers[name], [
+                {"responder_id": one, "region": "harbour", "duty_state": "ON_DUTY"}
+                for one in test_cells.people(name, 10)]).start()
+            for name in "ab"}
+        self.wait_for_counts({"ONLINE": 20})
+
+    def wait_for_counts(self, wanted):
+        """Until the fleet cell counts people of all cells like this."""
+        def counted():
+            people = self.servers["f"].get("/v1/status").json()["responders"]
+            return {word: people[word] for word in people if word != "active" and people[word]} == wanted
+        eventually(counted, SOON, f"the fleet cell counts {wanted}")
+
+    def cut(self, name, count):
+        self.apps[name].cut(*list(self.apps[name].people)[:count])
+
+    def restore(self, name):
+        self.apps[name].restore(*self.apps[name].people)
+
+    def fired(self, status="firing"):
+        return [(name, region) for name, region, _ in self.hooks["f"].alerts(status)]
+
+    def wait_for(self, alert, status="firing", region="harbour", seconds=SOON):
+        eventually(lambda: (alert, region) in self.fired(status), seconds, f"{alert} is {status}")
+
+    def test_a_rate_is_of_the_people_of_all_cells(self):
+        self.start_apps()
+        self.cut("a", 6)
+        self.wait_for_counts({"ONLINE": 14, "OFFLINE": 6})
+        self.assertEqual(self.fired(), [])
+        self.cut("b", 6)
+        self.wait_for("HighOfflineRate")
+        alert, = self.servers["f"].get("/v1/alerts").json()["alerts"]
+        self.assertEqual((alert["count"], alert["total"]), (12, 20))
+        text = alert["annotations"]["description"]
+        self.assertIn("12 of 20 active responders are OFFLINE (60 %)", text)
+        self.assertRegex(text, r": (\d+ \w+(, )?)+\.", "why they are silent is known")
+        self.restore("a")
+        self.wait_for("HighOfflineRate", "resolved")
+        # Once, and by nobody else.
+        self.assertEqual(self.fired(), [("HighOfflineRate", "harbour")])
+        for name in "ab":
+            self.assertEqual(self.hooks[name].requests, [])
+            self.assertEqual(self.servers[name].get("/v1/alerts").json()["alerts"], [])
+
+    def test_somebody_of_another_cell_can_be_reached(self):
+        self.start_apps()
+        self.cut("a", 10)
+        self.wait_for_counts({"ONLINE": 10, "OFFLINE": 10})
+        self.assertEqual(self.fired(), [])
+        self.cut("b", 10)
+        self.wait_for("NoOnlineResponders")
+        self.restore("b")
+        self.wait_for("NoOnlineResponders", "resolved")
+
+    def test_a_dark_cell_decides_nothing_by_its_absence(self):
+        self.start_apps()
+        self.cut("a", 10)
+        self.cut("b", 10)
+        self.wait_for("NoOnlineResponders")
+        self.servers["b"].kill()
+        eventually(lambda: ("CellDark", None) in self.fired(), 40, "it is told that b is dark")
+        standing = self.standing("b")
+        self.assertTrue(standing["dark"], standing)
+        self.assertEqual(standing["active"], 10)
+        # Everybody of a is back; of b's ten nobody knows.
+        self.assertNotIn(("NoOnlineResponders", "harbour"), self.fired("resolved"))
+        self.begin("b", self.config("b", LIVENESS + RULES % self.hooks["b"].url))
+        eventually(lambda: ("CellDark", None) in self.fired("resolved"), 40, "b is heard again")
+        self.assertNotIn(("NoOnlineResponders", "harbour"), self.fired("resolved"))
+        self.apps["b"].server = self.servers["b"]
+        self.restore("b")
+        self.wait_for("NoOnlineResponders", "resolved", seconds=40)
+        self.assertEqual(self.fired().count(("NoOnlineResponders", "harbour")), 1)
+
+    def test_a_fleet_cell_that_was_killed_goes_on_where_it_was(self):
+        self.start_apps()
+        self.cut("a", 10)
+        self.cut("b", 10)
+        self.wait_for("NoOnlineResponders")
+        self.servers["f"].kill()
+        fleet = self.begin("f", self.config("f", LIVENESS + RULES % self.hooks["f"].url))
+        self.wait_for_counts({"OFFLINE": 20})
+        alerts = fleet.get("/v1/alerts").json()["alerts"]
+        self.assertEqual(
+            [(one["alertname"], one["state"]) for one in alerts
+             if one["alertname"] != "HighOfflineRate"], [("NoOnlineResponders", "firing")])
+        self.restore("a")
+        self.wait_for("NoOnlineResponders", "resolved")
+        self.assertEqual(self.fired().count(("NoOnlineResponders", "harbour")), 1)
+
+    def test_only_a_cell_says_what_its_people_are(self):
+        answer = self.servers["a"].get("/v1/cells/summary").json()
+        self.assertTrue(answer["whole"])
+        behind = self.servers["a"].get(f"/v1/cells/summary?after={answer['position']}").json()
+        self.assertGreater(behind["position"], answer["position"])
+        self.problem(self.servers["f"].get("/v1/cells/summary"), 404)
+        self.problem(self.servers["a"].get("/v1/cells/summary?after=-1"), 400)
+
+
+if __name__ == "__main__":
+    unittest.main()

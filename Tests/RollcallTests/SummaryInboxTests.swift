@@ -1,0 +1,70 @@
+import Testing
+
+@testable import Rollcall
+@testable import RollcallCore
+
+/// What cells say, until a turn folds it. Source: K2.
+@Suite struct SummaryInboxTests {
+    private static func wall(_ milliseconds: Int64) -> Timestamp {
+        Timestamp(milliseconds: 1_795_219_200_000 + milliseconds)
+    }
+
+    private static func summary(
+        _ cell: String, through: Int64, changes: [Int64] = [], isWhole: Bool = false
+    ) -> Summary {
+        var summary = Summary()
+        summary.cell = Array(cell.utf8)
+        summary.position = through
+        summary.through = wall(through)
+        summary.isWhole = isWhole
+        summary.changes = changes.map {
+            Summary.Change(at: wall($0), region: Array("north".utf8))
+        }
+        return summary
+    }
+
+    private static func stamps(_ summaries: [Summary]) -> [[Int64]] {
+        summaries.map { $0.changes.map { $0.at - wall(0) }.map(\.count) }
+    }
+
+    @Test func `K2: time stands where the cell that said least has said everything`() {
+        var inbox = SummaryInbox()
+        #expect(inbox.through(Self.wall(5000)) == Self.wall(5000))
+        inbox.put(Self.summary("a", through: 4900), at: Self.wall(5000))
+        inbox.put(Self.summary("b", through: 4100), at: Self.wall(5000))
+        #expect(inbox.through(Self.wall(5000)) == Self.wall(4100))
+        // Three seconds behind it is held as it was.
+        #expect(inbox.through(Self.wall(7099)) == Self.wall(4100))
+        #expect(inbox.through(Self.wall(7100)) == Self.wall(4900))
+        #expect(inbox.through(Self.wall(8000)) == Self.wall(8000))
+    }
+
+    @Test func `K2: of what lies behind that only so much is taken`() {
+        var inbox = SummaryInbox()
+        let now = Self.wall(3000)
+        inbox.put(Self.summary("b", through: 2000, changes: [1100, 1500, 1900]), at: now)
+        inbox.put(Self.summary("a", through: 1500, changes: [1200]), at: now)
+        #expect(Self.stamps(inbox.take(through: Self.wall(1500))) == [[1200], [1100, 1500]])
+        #expect(inbox.take(through: Self.wall(1600)).isEmpty)
+        #expect(!inbox.isEmpty)
+        #expect(Self.stamps(inbox.take(through: Self.wall(2000))) == [[1900]])
+        #expect(inbox.isEmpty)
+    }
+
+    @Test func `K2: one that says everything is of its end, and hides nothing said before it`() {
+        var inbox = SummaryInbox()
+        let now = Self.wall(3000)
+        inbox.put(Self.summary("a", through: 1000, changes: [900]), at: now)
+        inbox.put(Self.summary("a", through: 2000, changes: [2000], isWhole: true), at: now)
+        #expect(Self.stamps(inbox.take(through: Self.wall(1999))) == [[900]])
+        #expect(Self.stamps(inbox.take(through: Self.wall(2000))) == [[2000]])
+    }
+
+    @Test func `K2: what a clock that is ahead says counts from now on`() {
+        var inbox = SummaryInbox()
+        inbox.put(
+            Self.summary("a", through: 3_600_000, changes: [500, 3_599_000]), at: Self.wall(1000))
+        #expect(inbox.through(Self.wall(1000)) == Self.wall(1000))
+        #expect(Self.stamps(inbox.take(through: Self.wall(1000))) == [[500, 1000]])
+    }
+}
