@@ -51,7 +51,12 @@ let package = Package(
         .target(name: "RollcallCluster", dependencies: ["RollcallCore"], swiftSettings: strict),
         // The store and what knows nothing of it are built side by side.
         .target(
-            name: "RollcallStore", dependencies: ["RollcallCore", "CSQLite"], swiftSettings: strict),
+            name: "RollcallStore",
+            dependencies: [
+                "RollcallCore", "CSQLite", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "RollcallSupport",
             dependencies: [

@@ -69,6 +69,48 @@ import Testing
         for name in used { #expect(entry.2.contains(name), "\(name)") }
     }
 
+    /// What comes with the compiler or the system.
+    private static let builtIn: Set<String> = [
+        "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Testing",
+    ]
+
+    // Without it a build succeeds if something else has built the module by then, and else does not.
+    @Test func `each target names what it imports`() throws {
+        let package = try Self.text("Package.swift")
+        let modules = try #require(package.firstMatch(of: #/let modules = \[([^\]]+)\]/#)).1
+        let begin = #/\.(?:target|executableTarget|testTarget)\(\s*name: "([\w-]+)"/#
+        let targets = package.matches(of: begin)
+        #expect(targets.count > 12)
+        for (place, target) in targets.enumerated() {
+            let end = targets.dropFirst(place + 1).first?.range.lowerBound ?? package.endIndex
+            let own = package[target.range.lowerBound..<end]
+            var named = Set(own.matches(of: #/"(\w+)"/#).map { String($0.1) })
+            if own.contains("dependencies: product") {
+                named.formUnion(modules.matches(of: #/"(\w+)"/#).map { String($0.1) })
+            }
+            let folder = own.firstMatch(of: #/path: "([^"]+)"/#).map { String($0.1) }
+            let isTest = own.hasPrefix(".testTarget")
+            let path = folder ?? "\(isTest ? "Tests" : "Sources")/\(target.1)"
+            for file in try Self.swiftFiles(path) {
+                for match in try Self.text(file).matches(
+                    of:
+                        #/(?m)^(?:@testable |@preconcurrency |package |public )?import (?:\w+ )?(\w+)/#
+                ) {
+                    let module = String(match.1)
+                    #expect(
+                        named.contains(module) || Self.builtIn.contains(module),
+                        "\(file): \(module)")
+                }
+            }
+        }
+    }
+
+    private static func swiftFiles(_ path: String) throws -> [String] {
+        let all = try FileManager.default.subpathsOfDirectory(
+            atPath: root.appendingPathComponent(path).path)
+        return all.filter { $0.hasSuffix(".swift") }.map { "\(path)/\($0)" }
+    }
+
     @Test func `the architecture tells the size of a page of people`() throws {
         let architecture = try Self.text("\(Self.pages)/Architecture.md")
         #expect(architecture.contains("pages of \(Roster.pageSize) plain structs"))
