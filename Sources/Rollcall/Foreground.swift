@@ -3,15 +3,28 @@ import Logging
 import RollcallBasis
 import RollcallSupport
 
+/// A server that a signal ends.
+protocol ForegroundServer: Sendable {
+    /// The port that is listened on.
+    var port: Int { get }
+
+    /// Reads the settings again; returns at once.
+    func reload()
+
+    /// Ends it; returns when all of it is done.
+    func stop()
+}
+
 /// A server in the foreground of a terminal or a supervisor, until a signal ends it.
 package enum Foreground {
     /// Runs until SIGTERM or SIGINT, then exits: 0 after an orderly end, 1 if it did not come up.
     /// SIGHUP has the settings read again from `source`.
     ///
-    /// A second signal exits at once with 130: what was acknowledged is stored all the same.
+    /// A second signal exits at once with 130: what was acknowledged is stored all the same. A gateway is
+    /// one to the fleet cell that the settings name.
     package static func run(
         _ configuration: Configuration, source: SettingsSource, level: Logger.Level,
-        format: LogFormat
+        format: LogFormat, isGateway: Bool = false
     ) -> Never {
         StandardStreams.hold()
         LargePieces.giveBack()
@@ -38,13 +51,18 @@ package enum Foreground {
         if let trouble = notifier.trouble {
             log.warning("the service manager is not told", metadata: ["error": "\(trouble)"])
         }
-        let server: Server
+        let server: any ForegroundServer
         do throws(ServerError) {
-            server = try Server(
-                configuration, source: source, log: log, tail: tail,
-                onTurn: { notifier.turned() }, onWait: { notifier.waits($0) },
-                onReload: { $0 ? notifier.reloading() : notifier.ready("Settings read") },
-                onCopy: { beginAgain() })
+            server =
+                isGateway
+                ? try GatewayServer(
+                    configuration, source: source, log: log, onTurn: { notifier.turned() },
+                    onReload: { $0 ? notifier.reloading() : notifier.ready("Settings read") })
+                : try Server(
+                    configuration, source: source, log: log, tail: tail,
+                    onTurn: { notifier.turned() }, onWait: { notifier.waits($0) },
+                    onReload: { $0 ? notifier.reloading() : notifier.ready("Settings read") },
+                    onCopy: { beginAgain() })
         } catch {
             log.critical("cannot start", metadata: ["error": "\(error)"])
             exit(1)

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// The order of the end is the one libmicrohttpd needs: no new connections, every parked request
 /// answered after its commit, the daemon stopped, then the state writer's last turn and checkpoint.
-package final class Server: Sendable {
+package final class Server: ForegroundServer {
     private let writer: StateWriter
     private let http: HTTPServer
     /// The listener of its own for `/metrics` and health, if it was asked for.
@@ -173,7 +173,7 @@ package final class Server: Sendable {
     }
 
     /// Returns the TLS of the start; nil for none.
-    private static func tls(
+    static func tls(
         _ web: WebSettings, _ listeners: Listeners
     ) throws(ServerError) -> ServerTLS? {
         do throws(TLSServerFault) {
@@ -185,7 +185,7 @@ package final class Server: Sendable {
     }
 
     /// Follows a web configuration that was read again, and found to be right.
-    private static func follow(
+    static func follow(
         _ web: WebSettings, _ front: WebFront, _ renewal: CertificateRenewal
     ) {
         front.follow(fields: web.fields.map { ($0.name, $0.value) })
@@ -258,7 +258,7 @@ package final class Server: Sendable {
 }
 
 /// The sockets, open before anything else is.
-private struct Listeners {
+struct Listeners {
     let main: HTTPListener
     let probes: HTTPListener?
 

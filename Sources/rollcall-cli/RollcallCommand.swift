@@ -11,7 +11,8 @@ struct RollcallCommand: ParsableCommand {
         abstract: "Who of your people can be reached now, and why not the others.",
         version: BuildInformation.text,
         subcommands: [
-            ServeCommand.self, DemoCommand.self, CheckCommand.self, ConfigCommand.self,
+            ServeCommand.self, GatewayCommand.self, DemoCommand.self, CheckCommand.self,
+            ConfigCommand.self,
             BackupCommand.self, ExportCommand.self, ReplayCommand.self, TuneCommand.self,
             SimulateCommand.self, ManifestCommand.self, NowCommand.self, StatusCommand.self,
             WatchCommand.self, PeopleCommand.self, GapsCommand.self, ExplainCommand.self,

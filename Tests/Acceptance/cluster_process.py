@@ -174,7 +174,7 @@ class Members:
 
     def __init__(
             self, case, etcd, names="abc", settings="", silence="1s", prefix="/watch",
-            endpoints=None, variables=None):
+            endpoints=None, variables=None, cell=None):
         self.names = list(names)
         ports = free_ports(len(self.names))
         self.all = {}
@@ -187,7 +187,7 @@ cluster:
   address: http://127.0.0.1:{port}
   silence: {silence}
   log: {{etcd: {{endpoints: [{listed}], prefix: {prefix}}}}}
-"""
+""" + (f"  cell: {cell}\n" if cell else "")
             self.all[name] = Rollcall(
                 case.directory, config, name=name, address=f"127.0.0.1:{port}",
                 variables=variables(name) if variables else None)

@@ -17,13 +17,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The longest first, so that none is left alone at the end.
 SUITES = (
-    "test_cluster_chaos", "test_members", "test_page_live", "test_page_pictures", "test_page", "test_page_people", "test_page_states", "test_page_past", "test_nudges", "test_backup", "test_process_faults",
+    "test_cluster_chaos", "test_gateway_chaos", "test_members", "test_page_live", "test_page_pictures", "test_page", "test_page_people", "test_page_states", "test_page_past", "test_nudges", "test_backup", "test_process_faults",
     "test_outgoing", "test_sentence", "test_events", "test_subscriptions", "test_idempotency", "test_members_writes", "test_package",
     "test_slow_clients", "test_malformed", "test_churn", "test_liveness", "test_demo",
     "test_simulate", "test_storm", "test_alerts_prometheus", "test_offline", "test_systemd", "test_dashboard_panels",
     "test_pages", "test_fallbacks", "test_sessions", "test_acting", "test_takes", "test_asks", "test_receivers", "test_mail", "test_export", "test_settings", "test_clocks", "test_durability", "test_packing", "test_store",
     "test_soak", "test_prometheus", "test_alertmanager", "test_failing_disk", "test_openapi",
-    "test_cadence", "test_cluster_orders", "test_cells", "test_fleet_cell", "test_clients", "test_client_python", "test_client_swift", "test_integrate", "test_mirror",
+    "test_cadence", "test_cluster_orders", "test_cells", "test_fleet_cell", "test_gateway", "test_clients", "test_client_python", "test_client_swift", "test_integrate", "test_mirror",
     "test_privacy", "test_gaps", "test_regions", "test_status", "test_lists", "test_watch", "test_manifest", "test_manual",
     "test_manifest_files", "test_manifest_members", "test_manifest_standalone", "test_metrics_formats", "test_native_histograms",
     "test_alert_rules", "test_rules_from_settings", "test_http", "test_inputs", "test_phones", "test_standing", "test_people", "test_responders", "test_limits", "test_doors", "test_dashboards",

@@ -51,7 +51,8 @@ LEFT_OUT = {
     **{name: "nobody need act on it: who follows sees that their stream ended, and goes on"
        for name in ("rollcall_event_streams", "rollcall_event_streams_cut_total")},
     **{name: "only a fleet of many cells has it, and `rollcall cluster cells` tells more"
-       for name in ("rollcall_cell_map_version", "rollcall_cell_misdirected_total")},
+       for name in ("rollcall_cell_map_version", "rollcall_cell_misdirected_total",
+                    "rollcall_gateway_cell_requests_total", "rollcall_gateway_fleet_requests_total")},
     **{name: "the alerts of a watch on several machines fire by it, and `rollcall cluster` tells it"
        for name in (
            "rollcall_member_leading", "rollcall_member_confirmed", "rollcall_member_lost",

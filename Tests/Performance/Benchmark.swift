@@ -52,6 +52,9 @@ func runBenchmark(arguments: [String]) -> Int32 {
         } else if options.isCluster {
             let report = try benchmark.runCluster()
             print(options.isJSON ? report.json.text : report.table)
+        } else if options.isCells {
+            let report = try benchmark.runCells()
+            print(options.isJSON ? report.json.text : report.table)
         } else if options.isPeers {
             let report = try benchmark.runPeers()
             print(options.isJSON ? report.json.text : report.table)
@@ -214,6 +217,16 @@ struct Benchmark {
         return ClusterReport(
             machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
             etcds: options.etcds, figures: figures, isEvaluated: !options.isShort)
+    }
+
+    /// Measures what a batch costs at a gateway as cells become more.
+    func runCells() throws(BenchmarkError) -> CellReport {
+        let before = MachineTime()
+        let machine = Machine(storage: folder)
+        let results = try CellBenchmark(self, product: product).run()
+        return CellReport(
+            machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
+            results: results, isEvaluated: !options.isShort)
     }
 
     /// Measures the same fleets in Rollcall and in what a team would keep them in otherwise.

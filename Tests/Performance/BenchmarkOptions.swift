@@ -30,6 +30,8 @@ struct BenchmarkOptions {
     var isEvents = false
     /// Measures three members beside a single node, instead of the loads.
     var isCluster = false
+    /// Measures what a batch costs at a gateway as cells become more, instead of the loads.
+    var isCells = false
     /// Measures what reading the bodies of inputs costs, instead of the loads.
     var isInputs = false
     /// What history takes on the disk is measured instead.
@@ -77,6 +79,8 @@ struct BenchmarkOptions {
                               behind, 1000 open streams, an event that all of them get
           --cluster           instead of the loads: three members on a real etcd, beside a single
                               node: loads, take-over, hand-over, catch-up; --etcds 3 for three of it
+          --cells             instead of the loads: CPU a batch at a gateway and in 1, 2, 4 and 8
+                              cells, on the same work, beside one watch
           --inputs            instead of the loads: what reading the bodies of phones' apps costs,
                               beside native ones of the same size, as a ratio
           --history           instead of the loads: bytes of a batch on the disk before it is packed and
@@ -114,6 +118,7 @@ struct BenchmarkOptions {
             case "--storm": isStorm = true
             case "--events": isEvents = true
             case "--cluster": isCluster = true
+            case "--cells": isCells = true
             case "--inputs": isInputs = true
             case "--history": isHistory = true
             case "--etcds": etcds = try Self.number(of: name, in: 1...3, &rest)

@@ -89,7 +89,12 @@ import Testing
         ("cells: {a: {url: 'http://a', ulr: 'http://a'}}", "unknown setting"),
         ("cells: {a: {url: 'http://a'}, a: {url: 'http://b'}}", "twice"),
         ("cells: [a]", "a mapping is expected"),
-        ("cells_token_file: x", "cells_token_file needs cells"),
+        ("fleet_cell: {}, cells_token_file: x", "cells_token_file needs"),
+        ("fleet_cell: {url: 'http://a', urls: ['http://b']}", "url and urls do not go together"),
+        ("fleet_cell: {url: 'http://a'}, cell: a", "fleet_cell is a gateway's"),
+        ("fleet_cell: {url: 'http://a'}, cells: {a: {url: 'http://b'}}", "fleet_cell is a gateway's"),
+        ("fleet_cell: [x]", "a mapping is expected"),
+        ("cells_token_file: x", "cells_token_file needs cells or fleet_cell"),
     ])
     func `K1: what is no fleet is a fault`(yaml: String, fault: String) {
         let found = faults("cluster: {\(yaml)}")

@@ -1,14 +1,70 @@
+import Logging
 import RollcallBasis
 import RollcallCore
 import RollcallSupport
 
+/// The edge of a server: it lets in whom its policy lets in.
+protocol HTTPEdge: Sendable {
+    var accessPolicy: AccessPolicy { get }
+    var log: Logger { get }
+}
+
+/// The paths of the listener of its own, and what needs no token on any.
+private let probes: Set<String> = [
+    Resource.metrics.path, Resource.healthy.path, Resource.ready.path, Resource.leader.path,
+]
+
 /// The rules for who is let in, judged by the head of a request. Source: V9.
-extension Router {
-    /// The paths of the listener of its own, and what needs no token on any.
-    private static let probes: Set<String> = [
-        Resource.metrics.path, Resource.healthy.path, Resource.ready.path,
-        Resource.leader.path,
-    ]
+extension HTTPEdge {
+    /// Refuses by its head who may not do what they ask for, and what there is not. `routes` are those of
+    /// `resource`, which is no input.
+    func refusal(
+        of request: HTTPRequest, to resource: Resource?, _ routes: [Route],
+        at accessPoint: AccessPoint
+    ) -> HTTPResponse? {
+        let rules = accessPolicy.rules
+        let caller = accessPolicy.caller(request, rules)
+        let scope = Route.scope(request.method, among: routes)
+        if let refusal = unauthenticated(request, scope, caller, accessPoint, rules) {
+            // Who has a password has no token to sign in with.
+            if refusal.status == 401, rules.access.tokens.isEmpty { return refusal }
+            return StatusPageRefusal.shown(refusal, to: request, resource)
+        }
+        if routes.isEmpty { return StatusPageRefusal.shown(Self.notFound, to: request, nil) }
+        guard let route = routes.first(where: { $0.method.rawValue == request.method }) else {
+            let methods = routes.map(\.method.rawValue)
+            let allowed = routes.first?.method == .get ? methods + ["HEAD"] : methods
+            return .problem(
+                405, "Method Not Allowed", detail: "see the Allow header",
+                headers: [("Allow", allowed.joined(separator: ", "))])
+        }
+        let needed = route.scope(of: request, by: caller?.token)
+        if let refusal = forbidden(
+            request, needed, caller, accessPoint, rules, needsOrigin: route.needsOrigin)
+        {
+            return StatusPageRefusal.shown(refusal, to: request, resource)
+        }
+        guard route.method.hasBody else { return nil }
+        if case .refused(let refusal) = BodyCoding.choice(request.contentEncoding) {
+            return refusal
+        }
+        guard Router.format(request.contentType) != nil else {
+            return .problem(
+                415, "Unsupported Media Type",
+                detail: "application/json or application/x-ndjson expected",
+                headers: [("Accept", "application/json, application/x-ndjson")])
+        }
+        return nil
+    }
+
+    /// Refuses what a page of somebody else's made a browser send, whatever the method.
+    func foreign(_ request: HTTPRequest, _ rules: AccessPolicy.Rules) -> HTTPResponse? {
+        let isForeign = request.origin.map { !Self.isOwn(origin: $0, request, rules) } ?? false
+        guard isForeign || request.field("sec-fetch-site") == "cross-site" else { return nil }
+        accessPolicy.count(.origin)
+        return .problem(
+            403, "Forbidden", detail: "pages of another origin may not write here")
+    }
 
     /// Refuses who must not even learn what there is: a page that got here by a changed name, and
     /// who has no token.
@@ -22,7 +78,7 @@ extension Router {
             return Self.wrongHost
         }
         if accessPoint.isForProbes {
-            return Self.probes.contains(request.path) ? nil : Self.notFound
+            return probes.contains(request.path) ? nil : Self.notFound
         }
         if rules.access.isOpen || caller != nil { return nil }
         // A browser shows a password there only if it is asked for it, and there is nobody to sign in.

@@ -73,26 +73,26 @@ struct DocumentFields {
     }
 }
 
-extension Router {
+extension HTTPEdge {
     /// Answers by `answer`, and names what of a body is none of `known`; nil, and a refusal, if the
     /// request is strict about that, or one of them is there twice.
     func noting(
-        _ known: [String], _ request: HTTPRequest, _ answer: @escaping Answer
-    ) -> Answer? {
-        guard request.body.count <= Self.documentBytesMax,
+        _ known: [String], _ request: HTTPRequest, _ answer: @escaping Router.Answer
+    ) -> Router.Answer? {
+        guard request.body.count <= Router.documentBytesMax,
             let body = try? JSONTree(reading: request.body)
         else { return answer }
         let fields = DocumentFields(body, known: known)
         if let twice = fields.twice {
             var input = InputStats()
             input.addRejection(.duplicateKey)
-            answer(fields.answer(Self.unprocessable("\(twice.pointer): \(twice.detail)")), input)
+            answer(fields.answer(Router.unprocessable("\(twice.pointer): \(twice.detail)")), input)
             return nil
         }
-        if let first = fields.named.first, Self.isStrict(request) {
+        if let first = fields.named.first, Router.isStrict(request) {
             var input = InputStats()
             input.addRejection(.unknownField)
-            answer(fields.answer(Self.unprocessable("\(first.pointer): \(first.detail)")), input)
+            answer(fields.answer(Router.unprocessable("\(first.pointer): \(first.detail)")), input)
             return nil
         }
         if fields.stats.isEmpty { return answer }
@@ -101,6 +101,33 @@ extension Router {
             // What is sent again is counted then.
             if response.status != 503 { input.add(fields.stats) }
             answer(fields.answer(response), input)
+        }
+    }
+
+    /// Returns what `make` makes of a body of one object; nil if it is too large, or cannot be read,
+    /// which is answered.
+    func document<Made>(
+        _ request: HTTPRequest, _ answer: Router.Answer,
+        _ make: (JSONTree) throws(RequestFault) -> Made
+    ) -> Made? {
+        var input = InputStats()
+        if let refusal = Router.bulk(request) {
+            answer(refusal, input)
+            return nil
+        }
+        let body: JSONTree
+        do throws(JSONError) {
+            body = try JSONTree(reading: request.body)
+        } catch {
+            answer(Router.notJSON(error), input)
+            return nil
+        }
+        do throws(RequestFault) {
+            return try make(body)
+        } catch {
+            if error.isPlace { input.addProblem(.coordinate) }
+            answer(Router.unprocessable(error.text), input)
+            return nil
         }
     }
 }

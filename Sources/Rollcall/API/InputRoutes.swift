@@ -6,7 +6,6 @@ import RollcallSupport
 extension Router {
     /// The parameter of a query that may hold a token (M3).
     static let tokenParameter = "token"
-    private static let crossSite = "cross-site"
 
     // MARK: - Who is let in
 
@@ -63,17 +62,6 @@ extension Router {
         .problem(
             405, "Method Not Allowed", detail: "see the Allow header",
             headers: [("Allow", allowed)])
-    }
-
-    /// Refuses what a page of somebody else's made a browser send, whatever the method.
-    private func foreign(
-        _ request: HTTPRequest, _ rules: AccessPolicy.Rules
-    ) -> HTTPResponse? {
-        let isForeign = request.origin.map { !Self.isOwn(origin: $0, request, rules) } ?? false
-        guard isForeign || request.field("sec-fetch-site") == Self.crossSite else { return nil }
-        accessPolicy.count(.origin)
-        return .problem(
-            403, "Forbidden", detail: "pages of another origin may not write here")
     }
 
     /// The token of a request to an input: as everywhere, or in its query.

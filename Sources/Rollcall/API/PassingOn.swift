@@ -6,9 +6,15 @@ import RollcallSupport
 /// S15.
 extension Router {
     /// The fields of the leader's answer that go to the client, beside the type of its body.
-    private static let fieldsKept = [
+    static let fieldsKept = [
         positionField, leaderField, IdempotencyKey.replayedField, "Retry-After", "Location",
         "Allow", cellMapField, "Accept", "Accept-Encoding", "WWW-Authenticate",
+    ]
+
+    /// Those of an answer to a browser, beside them.
+    static let pageFieldsKept = [
+        "Content-Encoding", "Content-Security-Policy", "Vary", "Cache-Control", "Referrer-Policy",
+        "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy",
     ]
 
     /// Of the fields of a request to an input, which may name a phone in any of them (M3): those that
@@ -43,7 +49,7 @@ extension Router {
         call.fieldsKept = Self.fieldsKept
         // libcurl repeats by itself what a kept connection may have carried already.
         call.mayBeSentTwice = route.isRepeatable || request.idempotencyKey != nil
-        call.headers = Self.fields(of: request)
+        call.headers = Self.passedFields(of: request)
         leaders.call(call, arrival: arrival) { outcome, response in
             board.passedOn(outcome)
             answer(Self.response(outcome, response, standing.leader), InputStats())
@@ -58,7 +64,7 @@ extension Router {
     }
 
     /// Percent-encodes all but what RFC 3986 §2.3 calls unreserved.
-    private static func encoded(_ text: String) -> String {
+    static func encoded(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             switch byte {
@@ -79,7 +85,7 @@ extension Router {
 
     /// Returns the fields that the leader has to see as the client sent them. What stands for this hop
     /// alone, and the coding of a body that was read already, stays here.
-    private static func fields(of request: HTTPRequest) -> [(name: String, value: String)] {
+    static func passedFields(of request: HTTPRequest) -> [(name: String, value: String)] {
         let given: [(String, String?)] = [
             ("Authorization", request.authorization), ("Accept", request.accept),
             (RequestSending.field, request.sentAt), (IdempotencyKey.field, request.idempotencyKey),

@@ -15,6 +15,7 @@ struct ResponderListing: PeopleScan {
     private let order: ResponderOrder
     private let after: ResponderCursor?
     private let limit: Int
+    private let hasCursors: Bool
     private var filter: ResponderFilter
     private var found: [Row] = []
     /// The last of those who are held; whoever comes behind it is passed by.
@@ -26,6 +27,7 @@ struct ResponderListing: PeopleScan {
         self.order = order
         self.after = after
         limit = query.limit
+        hasCursors = query.hasCursors
         filter = ResponderFilter(query)
     }
 
@@ -74,15 +76,22 @@ struct ResponderListing: PeopleScan {
         JSONWriter.list(page, to: &body) { ResponderJSON.append($0.number, engine, to: &$1) }
         JSONWriter.raw(",\"next\":", to: &body)
         if let last {
-            let cursor = ResponderCursor(order: order, key: last.key, id: last.id)
-            JSONWriter.string(cursor.text, to: &body)
+            JSONWriter.string(cursor(behind: last), to: &body)
         } else {
             JSONWriter.raw("null", to: &body)
+        }
+        if hasCursors {
+            JSONWriter.raw(",\"cursors\":", to: &body)
+            JSONWriter.list(page, to: &body) { JSONWriter.string(cursor(behind: $0), to: &$1) }
         }
         JSONWriter.raw(",\"total\":", to: &body)
         JSONWriter.integer(Int64(total), to: &body)
         ResponderJSON.time("as_of", engine.clock.wallNow, to: &body)
         JSONWriter.raw("}\n", to: &body)
         return .json(body)
+    }
+
+    private func cursor(behind row: Row) -> [UInt8] {
+        ResponderCursor(order: order, key: row.key, id: row.id).text
     }
 }

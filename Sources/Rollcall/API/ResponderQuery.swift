@@ -87,6 +87,8 @@ struct ResponderQuery: Sendable {
     /// The person who is to be replaced, as they cannot be reached.
     var insteadOf: [UInt8]?
     var limit = Router.limitStandard
+    /// True if the answer is to have a cursor behind each person.
+    var hasCursors = false
 
     /// Characters of a `q` at most: an id has no more.
     static let textMax = 128
@@ -118,6 +120,12 @@ struct ResponderQuery: Sendable {
             .text("after", "The `next` of the answer before.", into: \.after),
             .limit(
                 "People in the answer at most.", standard: Router.limitStandard, into: \.limit),
+            .flag(
+                "cursors",
+                """
+                True for `cursors` in the answer, each the `after` of what comes behind a person; goes with \
+                `sort` or `q`. A gateway makes one list of several cells' by them.
+                """, standard: false, into: \.hasCursors),
             .text(
                 "instead_of",
                 """
@@ -129,6 +137,9 @@ struct ResponderQuery: Sendable {
         if query.insteadOf != nil, names.contains(where: { !["instead_of", "limit"].contains($0) })
         {
             throw ParameterError(detail: "instead_of: goes with limit alone")
+        }
+        if query.hasCursors, query.orderInForce == nil {
+            throw ParameterError(detail: "cursors: goes with sort or q")
         }
     }
 

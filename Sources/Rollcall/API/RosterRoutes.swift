@@ -11,20 +11,36 @@ extension Router {
     // MARK: - Rosters
 
     /// Replaces the roster, whole or in parts: who is not in it is retired.
-    func putRoster(_ terms: RosterTerms, _ request: HTTPRequest, _ answer: @escaping Answer) {
+    func putRoster(_ query: RosterQuery, _ request: HTTPRequest, _ answer: @escaping Answer) {
+        if query.isCheck { return checkRoster(query.terms.id, answer) }
         write(.rosterEntry, request, answer, isWhole: true) {
-            .roster($0.items, source: $1, terms)
+            .roster($0.items, source: $1, query.terms)
+        }
+    }
+
+    /// Answers what a roster in parts would do if it ended now; nothing of the body is read.
+    private func checkRoster(_ id: [UInt8], _ answer: @escaping Answer) {
+        writer.ask { view in
+            do throws(RosterFault) {
+                let (active, retiring) = try view.engine.outlook(ofRoster: id)
+                let tree: JSONTree = [
+                    "active": .integer(Int64(active)), "retiring": .integer(Int64(retiring)),
+                ]
+                answer(.json(AlertJSON.bytes(tree)), InputStats())
+            } catch {
+                answer(Self.refusal(error), InputStats())
+            }
         }
     }
 
     static let rosterParameters = Parameters(
-        RosterTerms(),
+        RosterQuery(),
         [
             Parameter(
                 "roster", "The id of a roster that comes in parts.", OpenAPI.schema("Name")
-            ) { (terms, value) throws(ParameterError) in
-                terms.id = Array(value.utf8)
-                guard isName(terms.id) else {
+            ) { (query, value) throws(ParameterError) in
+                query.terms.id = Array(value.utf8)
+                guard isName(query.terms.id) else {
                     throw ParameterError(
                         detail: "roster: 1 to \(ItemScanner.nameBytesMax) bytes expected")
                 }
@@ -32,26 +48,36 @@ extension Router {
             Parameter(
                 "more", "Another part follows; needs `roster`.",
                 ["type": "boolean", "default": false]
-            ) { (terms, value) throws(ParameterError) in
+            ) { (query, value) throws(ParameterError) in
                 guard value == "true" || value == "false" else {
                     throw ParameterError(detail: "more: true or false expected")
                 }
                 // Said once, it holds: a roster that is taken for whole retires people.
-                if value == "true" { terms.hasMore = true }
+                if value == "true" { query.terms.hasMore = true }
             },
             Parameter(
                 "shrink", "Takes a roster also if it retires most people.",
                 ["type": "string", "enum": ["allow"]]
-            ) { (terms, value) throws(ParameterError) in
+            ) { (query, value) throws(ParameterError) in
                 guard value == "allow" else {
                     throw ParameterError(detail: "shrink: allow expected")
                 }
-                terms.allowsShrink = true
+                query.terms.allowsShrink = true
             },
+            .flag(
+                "check",
+                """
+                Takes nothing, and says how many people the roster in parts would retire if it ended \
+                now, of how many active; needs `roster`. A gateway asks so before it ends one.
+                """, standard: false, into: \.isCheck),
         ]
-    ) { (terms, _) throws(ParameterError) in
-        if terms.hasMore, terms.id.isEmpty {
+    ) { (query, _) throws(ParameterError) in
+        if query.terms.hasMore, query.terms.id.isEmpty {
             throw ParameterError(detail: "more: a part needs the roster's id in roster=")
+        }
+        if query.isCheck, query.terms.id.isEmpty || query.terms.hasMore {
+            throw ParameterError(
+                detail: "check: goes with the roster's id in roster=, without more")
         }
     }
 
@@ -153,4 +179,11 @@ extension Router {
         JSONWriter.raw(",\"cluster\":", to: &body)
         tree.append(to: &body)
     }
+}
+
+/// A roster that is sent, or asked about.
+struct RosterQuery: Sendable {
+    var terms = RosterTerms()
+    /// True if nothing is to be taken.
+    var isCheck = false
 }

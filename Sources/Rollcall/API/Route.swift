@@ -138,6 +138,9 @@ final class Route: Sendable {
         }
     }
 
+    /// The parameters that it shares with others, which it reads where it needs them.
+    var sharedParameters: [String] { Self.known(shared) }
+
     /// The parameters among `shared` that stand in a query.
     private static func known(_ shared: [Shared]) -> [String] {
         shared.filter { $0 != .sentAt && $0 != .idempotencyKey }.map(\.rawValue)

@@ -1,9 +1,10 @@
+import Logging
 import RollcallBasis
 import RollcallCore
 import RollcallSupport
 
 /// The router of requests to their routes. Source: V5.
-package final class Router: Sendable {
+package final class Router: HTTPEdge {
     /// Answers a request once, and tells what of its input is to be counted.
     typealias Answer = @Sendable (HTTPResponse, InputStats) -> Void
 
@@ -24,6 +25,8 @@ package final class Router: Sendable {
     let erasedIDs: ErasedIDs
     let tail: LogTail
     let leaders = LeaderCaller()
+
+    var log: Logger { writer.log }
 
     /// The inputs and their counts.
     var inputs: InputBook { edge.inputs }
@@ -83,52 +86,19 @@ package final class Router: Sendable {
 
     /// Refuses by its head what need not be read.
     package func authorise(_ request: HTTPRequest, at accessPoint: AccessPoint) -> HTTPResponse? {
-        let rules = accessPolicy.rules
-        let caller = accessPolicy.caller(request, rules)
         let (target, routes) = Route.named(request.path)
-        let resource = target?.resource
         let label = routes.first?.label ?? .other
         if let target, target.isInput {
-            return authorise(request, to: target, routes, accessPoint, rules).map {
+            return authorise(request, to: target, routes, accessPoint, accessPolicy.rules).map {
                 counted($0, label)
             }
         }
-        let scope = Route.scope(request.method, among: routes)
-        if let refusal = unauthenticated(request, scope, caller, accessPoint, rules) {
-            // Who has a password has no token to sign in with.
-            if refusal.status == 401, rules.access.tokens.isEmpty {
-                return counted(refusal, label)
-            }
-            return counted(StatusPageRefusal.shown(refusal, to: request, resource), label)
-        }
-        if routes.isEmpty {
-            return counted(StatusPageRefusal.shown(Self.notFound, to: request, nil), label)
-        }
-        guard let route = routes.first(where: { $0.method.rawValue == request.method }) else {
-            let methods = routes.map(\.method.rawValue)
-            let allowed = routes.first?.method == .get ? methods + ["HEAD"] : methods
-            return counted(
-                .problem(
-                    405, "Method Not Allowed", detail: "see the Allow header",
-                    headers: [("Allow", allowed.joined(separator: ", "))]), label)
-        }
-        let needed = route.scope(of: request, by: caller?.token)
-        if let refusal = forbidden(
-            request, needed, caller, accessPoint, rules, needsOrigin: route.needsOrigin)
-        {
-            return counted(StatusPageRefusal.shown(refusal, to: request, resource), label)
-        }
-        guard route.method.hasBody else { return nil }
-        if case .refused(let refusal) = BodyCoding.choice(request.contentEncoding) {
+        if let refusal = refusal(of: request, to: target?.resource, routes, at: accessPoint) {
             return counted(refusal, label)
         }
-        guard Self.format(request.contentType) != nil else {
-            return counted(
-                .problem(
-                    415, "Unsupported Media Type",
-                    detail: "application/json or application/x-ndjson expected",
-                    headers: [("Accept", "application/json, application/x-ndjson")]), label)
-        }
+        guard let route = routes.first(where: { $0.method.rawValue == request.method }),
+            route.method.hasBody
+        else { return nil }
         // A heartbeat is small, and what says that there is somebody.
         guard route.scope == .ingest, label != .heartbeat else { return nil }
         return refusalAtCapacity(request).map { counted($0, label) }

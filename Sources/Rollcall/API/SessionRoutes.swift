@@ -3,11 +3,11 @@ import RollcallCore
 import RollcallSupport
 
 /// The routes of who is signed in. Source: R7.
-extension Router {
-    private static let fields = ["token"]
+extension HTTPEdge {
+    private static var fields: [String] { ["token"] }
 
     /// Answers `GET /v1/session`: who one is; of a session, prolongs it.
-    func showSession(_ request: HTTPRequest, _ answer: Answer) {
+    func showSession(_ request: HTTPRequest, _ answer: Router.Answer) {
         let rules = accessPolicy.rules
         let now = ClockReading.now().wall
         let caller = accessPolicy.caller(request, rules)
@@ -19,7 +19,7 @@ extension Router {
     }
 
     /// Answers `POST /v1/session`: signs in whoever shows a token that reads.
-    func signIn(_ request: HTTPRequest, _ answer: @escaping Answer) {
+    func signIn(_ request: HTTPRequest, _ answer: @escaping Router.Answer) {
         guard let answer = noting(Self.fields, request, answer) else { return }
         let shown = document(request, answer) { (body) throws(RequestFault) in
             guard let text = body["token"]?.text else {
@@ -50,17 +50,17 @@ extension Router {
         for old in accessPolicy.sessions(of: request, rules) { accessPolicy.end(old.session) }
         let session = Session(
             of: token.name, number: UInt64.random(in: .min ... .max), now: now)
-        writer.log.info("signed in", metadata: ["token": "\(token.name)"])
+        log.info("signed in", metadata: ["token": "\(token.name)"])
         let caller = Caller(token: token, proof: .session(session))
         answer(Self.signedIn(caller, session, request, rules, now), InputStats())
     }
 
     /// Answers `DELETE /v1/session`: ends it, and says who one is without.
-    func signOut(_ request: HTTPRequest, _ answer: Answer) {
+    func signOut(_ request: HTTPRequest, _ answer: Router.Answer) {
         let rules = accessPolicy.rules
         for (session, token) in accessPolicy.sessions(of: request, rules) {
             accessPolicy.end(session)
-            writer.log.info("signed out", metadata: ["token": "\(token.name)"])
+            log.info("signed out", metadata: ["token": "\(token.name)"])
         }
         var rest = request
         rest.cookie = nil

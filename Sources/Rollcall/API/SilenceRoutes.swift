@@ -153,32 +153,6 @@ extension Router {
         write(event, request, answer, once: .action, as: action(event, request), then: then)
     }
 
-    /// Returns what `make` makes of a body of one object; nil if it is too large, or cannot be read,
-    /// which is answered.
-    func document<Made>(
-        _ request: HTTPRequest, _ answer: Answer, _ make: (JSONTree) throws(RequestFault) -> Made
-    ) -> Made? {
-        var input = InputStats()
-        if let refusal = Self.bulk(request) {
-            answer(refusal, input)
-            return nil
-        }
-        let body: JSONTree
-        do throws(JSONError) {
-            body = try JSONTree(reading: request.body)
-        } catch {
-            answer(Self.notJSON(error), input)
-            return nil
-        }
-        do throws(RequestFault) {
-            return try make(body)
-        } catch {
-            if error.isPlace { input.addProblem(.coordinate) }
-            answer(Self.unprocessable(error.text), input)
-            return nil
-        }
-    }
-
     /// Says who asks for the event of an operator; nil of others.
     private func action(_ event: Event, _ request: HTTPRequest) -> ActionReport? {
         switch event {

@@ -52,7 +52,7 @@ extension Router {
             return answer(
                 Self.verdict(
                     scan, Receipt(),
-                    refusal: "an item was rejected, and a roster is taken whole or not at all"),
+                    refusal: Self.notWhole),
                 input)
         }
         let key: RequestKey?
@@ -82,6 +82,11 @@ extension Router {
                 answer(Self.unavailable(reason), InputStats())
             }
         }
+    }
+
+    /// The reason why nothing of a roster is taken.
+    static var notWhole: String {
+        "an item was rejected, and a roster is taken whole or not at all"
     }
 
     /// Answers a body whose items are committed, or were before, as a repeat of it says (S19).

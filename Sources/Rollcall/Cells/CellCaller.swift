@@ -35,12 +35,25 @@ struct CellCaller {
 
     /// Asks a cell which map it has.
     func ask(_ cell: CellMap.Cell) -> Answer {
+        let name = String(decoding: cell.name, as: UTF8.self)
+        return ask(cell, "cell \(name)") { $0?["cell"]?.shown == name }
+    }
+
+    /// Asks the fleet cell for the map.
+    func map(of fleetCell: CellMap.Cell) -> Answer {
+        ask(fleetCell, "the fleet cell") { $0?["role"]?.text == "fleet" }
+    }
+
+    /// Asks a watch which map it has; `isMeant` is false of an answer of another one.
+    private func ask(
+        _ cell: CellMap.Cell, _ words: String, _ isMeant: (JSONTree?) -> Bool
+    ) -> Answer {
         var last = Answer.unreached("it has no address")
         for url in cell.urls {
             switch send(.get, Resource.cells.path, at: url) {
             case .failure(let why): last = .unreached(why.description)
             case .success(let answer):
-                last = Self.read(answer, of: cell, at: url)
+                last = Self.read(answer, words, isMeant, at: url)
                 if case .refuses = last { continue }
                 return last
             }
@@ -80,13 +93,12 @@ struct CellCaller {
     }
 
     private static func read(
-        _ answer: HTTPCallAnswer, of cell: CellMap.Cell, at url: [UInt8]
+        _ answer: HTTPCallAnswer, _ words: String, _ isMeant: (JSONTree?) -> Bool, at url: [UInt8]
     ) -> Answer {
-        guard answer.status == 200 else { return .refuses(words(answer)) }
+        guard answer.status == 200 else { return .refuses(Self.words(answer)) }
         let tree = try? JSONTree(reading: answer.body)
-        let name = String(decoding: cell.name, as: UTF8.self)
-        guard let version = tree?["version"]?.whole, tree?["cell"]?.shown == name else {
-            return .refuses("another watch than cell \(name) answers there")
+        guard let version = tree?["version"]?.whole, isMeant(tree) else {
+            return .refuses("another watch than \(words) answers there")
         }
         if version == 0 { return .hasNone(at: url) }
         guard let map = try? CellMap(json: answer.body.span, answer.body.indices) else {

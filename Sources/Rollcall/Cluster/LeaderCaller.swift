@@ -1,7 +1,6 @@
 import RollcallBasis
 import RollcallCore
 import RollcallSupport
-import Synchronization
 
 /// The counts of writes that a member passed on to the leader. Source: S15.
 struct PassedOnStats: Sendable {
@@ -55,109 +54,43 @@ final class LeaderCaller: Sendable {
     static let patience = Milliseconds(4500)
     /// Until the connection to the leader stands.
     private static let connectTimeout = Milliseconds(1000)
-    /// A thread without work ends after so long, with its connection.
-    private static let idleMax: Int64 = 10_000
     /// Bytes of an answer at most: a hundred names of items and problems each.
     private static let answerBytesMax = 4 << 20
 
     /// Takes what came of a call.
     typealias Reply = @Sendable (PassedOnStats.Outcome, HTTPCallAnswer?) -> Void
 
-    private struct Job: Sendable {
-        let call: HTTPCall
-        /// The instant at which the request was here, by the machine's clock.
-        let arrival: Int64
-        let reply: Reply
-    }
-
-    private final class Worker: Sendable {
-        let jobs = Mailbox<Job?>()
-    }
-
-    private struct State: Sendable {
-        var idle: [Worker] = []
-        var count = 0
-        var isClosed = false
-    }
-
-    private let state = Mutex(State())
+    private let pool = CallPool(threadsMax: callsMax)
 
     /// A caller without threads.
     init() {}
 
     /// Ends the threads once they are idle; what comes from now on finds no room.
-    func close() {
-        let idle = state.withLock { state in
-            state.isClosed = true
-            defer { state.idle = [] }
-            return state.idle
-        }
-        for worker in idle { worker.jobs.put(nil) }
-    }
+    func close() { pool.close() }
 
     /// Makes a call on another thread, for a request that was here at `arrival`; `reply` is called
     /// once, there, or at once if there is no room.
     func call(_ call: HTTPCall, arrival: Int64, reply: @escaping Reply) {
-        let job = Job(call: call, arrival: arrival, reply: reply)
-        let (worker, isNew): (Worker?, Bool) = state.withLock { state in
-            if state.isClosed { return (nil, false) }
-            if let idle = state.idle.popLast() { return (idle, false) }
-            guard state.count < Self.callsMax else { return (nil, false) }
-            state.count += 1
-            return (Worker(), true)
-        }
-        guard let worker else { return reply(.full, nil) }
-        worker.jobs.put(job)
-        if isNew, !DetachedThread.start({ [self] in run(worker) }) {
-            state.withLock { $0.count -= 1 }
-            reply(.full, nil)
-        }
+        let isTaken = pool.take { Self.perform(call, arrival, $0, reply) }
+        if !isTaken { reply(.full, nil) }
     }
 
-    private func run(_ worker: Worker) {
-        // One for each thread: it keeps the connection to the leader.
-        let caller = try? HTTPCaller()
-        while true {
-            for job in worker.jobs.takeAll(waiting: Self.idleMax) {
-                guard let job else { return }
-                perform(job, caller)
-                let mayGoOn = state.withLock { state in
-                    if state.isClosed {
-                        state.count -= 1
-                        return false
-                    }
-                    state.idle.append(worker)
-                    return true
-                }
-                if !mayGoOn { return }
-            }
-            // Whoever is not among the idle any more has work on its way.
-            let isOver = state.withLock { state in
-                guard let place = state.idle.firstIndex(where: { $0 === worker }) else {
-                    return false
-                }
-                state.idle.remove(at: place)
-                state.count -= 1
-                return true
-            }
-            if isOver { return }
-        }
-    }
-
-    private func perform(_ job: Job, _ caller: HTTPCaller?) {
-        let had = max(0, ClockReading.now().elapsed - job.arrival)
-        let left = Self.patience.count - had
-        guard let caller, left > 0 else { return job.reply(.unreached, nil) }
-        var call = job.call
-        call.headers.append((Self.field, "\(had)"))
+    private static func perform(
+        _ call: HTTPCall, _ arrival: Int64, _ caller: HTTPCaller?, _ reply: Reply
+    ) {
+        let had = max(0, ClockReading.now().elapsed - arrival)
+        let left = patience.count - had
+        guard let caller, left > 0 else { return reply(.unreached, nil) }
+        var call = call
+        call.headers.append((field, "\(had)"))
         call.timeout = Milliseconds(left)
-        call.connectTimeout = min(Self.connectTimeout, call.timeout)
-        call.answerBytesMax = Self.answerBytesMax
+        call.connectTimeout = min(connectTimeout, call.timeout)
+        call.answerBytesMax = answerBytesMax
         do throws(HTTPCallError) {
             let answer = try caller.answer(to: call)
-            job.reply(.answered, answer)
+            reply(.answered, answer)
         } catch {
-            job.reply(error.mayHaveArrived ? .unknown : .unreached, nil)
+            reply(error.mayHaveArrived ? .unknown : .unreached, nil)
         }
     }
 }

@@ -322,6 +322,11 @@ package final class EdgeStats: Sendable {
         page.sample(state.reloadSuccessAt.map { Quantity($0) } ?? 0)
     }
 
+    /// Appends the families of requests alone.
+    func appendRequests(to page: inout Exposition) {
+        Self.appendRequests(state.withLock { $0 }, to: &page)
+    }
+
     private static func appendRequests(_ state: State, to page: inout Exposition) {
         page.family("rollcall_http_requests", .counter, "HTTP requests answered.")
         for route in Route.allCases {

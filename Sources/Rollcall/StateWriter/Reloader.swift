@@ -69,18 +69,7 @@ package final class Reloader: @unchecked Sendable {
         running = started
         inForce = Mutex(started)
         read = { (inForce) throws(InputFileError) in
-            let new = try source.read(isAgain: true)
-            // A new address waits for a restart, but tokens do not: who listens beyond loopback
-            // now must not lose them to a file that means to listen elsewhere.
-            do throws(ConfigurationError) {
-                try new.accessPolicy.check(listenAddress: started.listenAddress)
-                try new.accessPolicy.checkTLS(sinceStart: started.accessPolicy)
-                try new.accessPolicy.checkCertificates(
-                    inForce: inForce.accessPolicy, listenAddress: started.listenAddress)
-            } catch {
-                throw .wrongConfiguration(path: source.path, error)
-            }
-            return new
+            try source.readAgain(started: started, inForce: inForce)
         }
         file = source.path
         self.writer = writer
@@ -253,5 +242,26 @@ package final class Reloader: @unchecked Sendable {
     private static func list(_ differences: [SettingsChange.Difference]) -> Logger.MetadataValue? {
         guard !differences.isEmpty else { return nil }
         return "\(differences.map(\.description).joined(separator: "; "))"
+    }
+}
+
+extension SettingsSource {
+    /// Reads the settings of a server that runs, as those that take the place of the ones `inForce`.
+    /// - Throws: `InputFileError` if they cannot be read, or cannot be in force without a restart.
+    func readAgain(
+        started: Configuration, inForce: Configuration
+    ) throws(InputFileError) -> Configuration {
+        let new = try read(isAgain: true)
+        // A new address waits for a restart, but tokens do not: who listens beyond loopback now must not
+        // lose them to a file that means to listen elsewhere.
+        do throws(ConfigurationError) {
+            try new.accessPolicy.check(listenAddress: started.listenAddress)
+            try new.accessPolicy.checkTLS(sinceStart: started.accessPolicy)
+            try new.accessPolicy.checkCertificates(
+                inForce: inForce.accessPolicy, listenAddress: started.listenAddress)
+        } catch {
+            throw .wrongConfiguration(path: path, error)
+        }
+        return new
     }
 }

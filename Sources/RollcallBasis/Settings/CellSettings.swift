@@ -46,9 +46,21 @@ extension ClusterSettings {
             throw tree.fault(
                 "cell", "and cells do not go together: the fleet cell has no people", "")
         }
+        if !cluster.fleetCell.isEmpty {
+            guard cluster.cell.isEmpty, cluster.cells.isEmpty, !cluster.isOn else {
+                throw tree.fault(
+                    "fleet_cell", "is a gateway's, which is no watch: it goes with no other part",
+                    "")
+            }
+            if tree.sources.opensSecrets, let missing = tree.sources.missingCurl() {
+                throw tree.fault("fleet_cell", "\(missing)", "")
+            }
+            return
+        }
         if cluster.cells.isEmpty {
             guard !cluster.cellsTokenFile.isEmpty, !tree.isWrong("cells") else { return }
-            throw tree.fault("cells_token_file", "needs cells: only the fleet cell asks them", "")
+            throw tree.fault(
+                "cells_token_file", "needs cells or fleet_cell: only who asks them shows it", "")
         }
         if tree.sources.opensSecrets, let missing = tree.sources.missingCurl() {
             throw tree.fault("cells", "\(missing)", "")
@@ -70,6 +82,9 @@ extension Setting {
         Setting(
             "cluster.cells_token_file", .textOrNone, \.cluster.cellsTokenFile,
             "the token that the cells ask for, of read and admin", .start),
+        Setting(
+            "cluster.fleet_cell", .addresses, \.cluster.fleetCell,
+            "where a gateway finds the fleet cell: {url: …}", .start),
     ]
 }
 
@@ -87,7 +102,9 @@ extension SettingKind where Value == [CellMap.Cell] {
                     }
                     try tree.part(name) { (tree) throws(ConfigurationError) in
                         cells.append(
-                            CellMap.Cell(name: Array(name.utf8), urls: try addresses(&tree)))
+                            CellMap.Cell(
+                                name: Array(name.utf8),
+                                urls: try SettingKind<[[UInt8]]>.read(&tree)))
                     }
                 }
             }
@@ -102,9 +119,25 @@ extension SettingKind where Value == [CellMap.Cell] {
         let name = SettingValue.word(String(decoding: cell.name, as: UTF8.self)).yaml
         return (name, .mapping([("urls", .list(cell.urls.map { .text($0) }))]))
     }
+}
+
+extension SettingKind where Value == [[UInt8]] {
+    /// The addresses of one watch, `{url: …}` or `{urls: […]}`; only the file can give them.
+    static var addresses: SettingKind {
+        SettingKind(
+            shown: { urls in
+                urls.isEmpty ? .mapping([]) : .mapping([("urls", .list(urls.map { .text($0) }))])
+            }
+        ) { (tree, key, value) throws(ConfigurationError) in
+            tree.sources.askedForList(tree.full(key))
+            try tree.part(key) { (tree) throws(ConfigurationError) in
+                if !tree.names.isEmpty { value = try read(&tree) }
+            }
+        }
+    }
 
     /// Reads one address, or the list of them.
-    private static func addresses(
+    fileprivate static func read(
         _ tree: inout ConfigurationTree
     ) throws(ConfigurationError) -> [[UInt8]] {
         var (url, urls) = (String?.none, [[UInt8]]())

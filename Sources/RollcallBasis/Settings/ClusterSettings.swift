@@ -40,6 +40,8 @@ package struct ClusterSettings: Equatable, Sendable {
     package var cells: [CellMap.Cell] = []
     /// A file with the token, of the scopes `read` and `admin`, that the cells ask for; empty for none.
     package var cellsTokenFile = ""
+    /// The addresses of the fleet cell's members, for a gateway; none for whatever else (K5).
+    package var fleetCell: [[UInt8]] = []
 
     /// One machine.
     package init() {}

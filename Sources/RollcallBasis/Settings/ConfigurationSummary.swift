@@ -151,7 +151,11 @@ extension Configuration {
 
     private var cellWords: String? {
         switch cluster.cellRole {
-        case .alone: return nil
+        case .alone:
+            guard !cluster.fleetCell.isEmpty else { return nil }
+            let urls = cluster.fleetCell.map { String(decoding: $0, as: UTF8.self) }
+            return "It is a gateway's, which has no people and no store: rollcall gateway asks the "
+                + "fleet cell at \(urls.joined(separator: ", ")) whose people are whose."
         case .cell(let name):
             return "It is cell \(String(decoding: name, as: UTF8.self)) of a fleet: it takes "
                 + "nobody before the fleet cell has handed it the map, and then its own people "

@@ -28,7 +28,7 @@ extension Engine {
         let leaving = leaving(list, earlier)
         let active = aggregates.active
         let retiring = leaving.count { roster[$0].isActive }
-        if !terms.allowsShrink, retiring * 2 > active, retiring > Self.retiredFreely {
+        if !terms.allowsShrink, Self.shrinks(active: active, retiring: retiring) {
             receipt.rosterFault = .shrinks(active: active, retiring: retiring)
             return
         }
@@ -41,6 +41,26 @@ extension Engine {
         if !terms.id.isEmpty {
             rosters.complete(terms.id, lastPart: hash(list), now: clock.now)
         }
+    }
+
+    /// Returns what a roster that comes in parts would do if it ended now, without anybody more. One that is
+    /// complete has done it. Throws `RosterFault` if it was given up.
+    package func outlook(
+        ofRoster id: [UInt8]
+    ) throws(RosterFault) -> (active: Int, retiring: Int) {
+        var rosters = rosters
+        rosters.expire(now: clock.now)
+        if let ended = rosters.ended(id) {
+            if ended.lastPart == 0 { throw .ended }
+            return (aggregates.active, 0)
+        }
+        let leaving = leaving(ItemList(), rosters.named(id) ?? NumberSet())
+        return (aggregates.active, leaving.count { roster[$0].isActive })
+    }
+
+    /// True of a roster that would retire most people, which a failed query may have made.
+    package static func shrinks(active: Int, retiring: Int) -> Bool {
+        retiring * 2 > active && retiring > retiredFreely
     }
 
     /// A hash of the entries about people who are known: the journal holds no others.

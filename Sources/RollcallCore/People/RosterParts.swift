@@ -16,7 +16,7 @@ package struct RosterTerms: Equatable, Sendable {
 }
 
 /// The reason why a roster, or a part of one, is refused.
-package enum RosterFault: Equatable, Sendable {
+package enum RosterFault: Error, Equatable, Sendable {
     /// It would retire so many of so many active: a failed query must not switch the watch off.
     case shrinks(active: Int, retiring: Int)
     /// This roster is complete, or was given up: another one needs another id.

@@ -40,7 +40,9 @@ enum ManFacts {
         Code(
             1, "The server answered an error, there is no such id, or a list is not whole.",
             option: "server"),
-        Code(1, "It could not start: the store, its lock or the address.", ["serve", "demo"]),
+        Code(
+            1, "It could not start: the store, its lock or the address.",
+            ["serve", "gateway", "demo"]),
         Code(
             1, "It was not done, or something is weak, differs or is damaged, as the text says.",
             [

@@ -254,7 +254,9 @@ function silence(one, about) {
       keepName(author);
       const end = fields.length === "until"
         ? { ends_at: new Date(fields.end).toISOString() } : { duration: fields.length };
-      const answer = await once(`silence ${about}`, "POST", "v1/silences", {
+      // Of a fleet of many cells each mutes its own.
+      const cell = one.cell ? `?cell=${encodeURIComponent(one.cell)}` : "";
+      const answer = await once(`silence ${about}`, "POST", `v1/silences${cell}`, {
         matchers: scope.matchers, author, comment: fields.comment.trim(), ...end,
       });
       const found = answer.silence;

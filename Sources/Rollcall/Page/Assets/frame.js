@@ -119,8 +119,9 @@ function firing(state) {
 // MARK: What must be said first
 
 function banners(state, context) {
-  const found = [lost(state, context), unreached(state, context), blind(state, context)]
-    .filter(Boolean);
+  const found = [
+    lost(state, context), unreached(state, context), blind(state, context), away(context),
+  ].filter(Boolean);
   return found.length
     ? h("div", { class: "banners", role: "region", "aria-label": "Notices", key: "banners" }, found)
     : null;
@@ -183,6 +184,15 @@ function blind(state, { now }) {
     at === null ? "" : ` (for ${span(now() - at)})`,
     reasons.length ? `: ${reasons.join("; ")}` : "",
     ". Statuses are the last known ones. Until it watches again, reach people another way."));
+}
+
+function away({ away: cells }) {
+  if (cells.length === 0) return null;
+  const names = plain(cells.join(", "));
+  const words = cells.length > 1 ? `Cells ${names} do not answer. Their` : `Cell ${names} does not answer. Its`;
+  return h("div", { class: "banner is-blind", key: "away" },
+    h("p", null, h("strong", null, `${words} people are missing in lists`),
+      ", and counted as they were last. Reach them another way until it is back."));
 }
 
 // MARK: Footer

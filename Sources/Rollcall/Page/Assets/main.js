@@ -40,6 +40,8 @@ const state = {
   // The server's clock and ours when its last answer came.
   asOf: 0, heardAt: 0, heardTicks: 0,
   failure: null, viewFailure: null, nextAt: 0, isLoaded: false, isSlow: false,
+  // Of a fleet of many cells: who did not answer, by what was asked.
+  away: new Map(),
 };
 // What is older than what the server told since: lists of the view, and the alerts.
 const stale = { view: true, alerts: true };
@@ -224,8 +226,14 @@ async function read(arrival = null, isAll = false) {
 
 async function load(signal, isAll) {
   const { route, memory } = state;
+  if (isAll) state.away = new Map();
+  const noting = (path) => (answer) => {
+    state.away.set(path.split("?")[0], answer?.unavailable ?? []);
+    return answer;
+  };
   const whole = {
-    ask: (path) => ask(path, signal), askIfThere: (path) => askIfThere(path, signal),
+    ask: (path) => ask(path, signal).then(noting(path)),
+    askIfThere: (path) => askIfThere(path, signal).then(noting(path)),
   };
   if (state.status === null) {
     state.status = await whole.ask("v1/status");
@@ -281,15 +289,20 @@ function every(memory) {
 
 // MARK: Drawing
 
+/** The cells that did not answer when they were asked last. */
+function away() {
+  return [...new Set([...state.away.values()].flat())].sort();
+}
+
 function context() {
   return {
     route: state.route, memory: state.memory, status: state.status, alerts: state.alerts,
     silences: state.silences,
     now, link: address, go, redraw: draw, refresh,
     // Whether "nobody" and "nothing" can be said of now.
-    isSure: state.failure === null && state.status?.watching === true,
+    isSure: state.failure === null && state.status?.watching === true && away().length === 0,
     // Nothing is told of now: what stands here is of `asOf`.
-    isLost: state.failure !== null, asOf: state.asOf, age: age(),
+    away: away(), isLost: state.failure !== null, asOf: state.asOf, age: age(),
   };
 }
 

@@ -1,0 +1,164 @@
+import RollcallBasis
+import RollcallCore
+import RollcallSupport
+
+/// Lists over all cells, each of which answers its part. Who does not answer is named, and left out. Source: K5.
+extension Gateway {
+    /// The parameters by which a list is about one person, who is in one cell.
+    private static let people: Set<String> = ["responder", "responder_id", "instead_of"]
+
+    /// A question for a list, and how the answers become one.
+    struct ListCall: Sendable {
+        let call: Call
+        let list: MergedList
+        /// Those who are asked, in the order of the cursor's places.
+        let cells: [CellMap.Cell]
+        /// Rows of the answer at most.
+        let limit: Int
+        /// The places behind which it begins; nil for lists with one cursor for all.
+        var vector: VectorCursor?
+        /// The instant until which events are waited for, by the machine's clock.
+        var waitUntil: Int64 = 0
+    }
+
+    func passList(_ call: Call, _ list: MergedList, _ map: CellMap) {
+        let query = call.request.query
+        let person = query.first { Self.people.contains($0.name) }
+            .map { map.cell(ofPerson: Array($0.value.utf8)) }
+        if let person, list != .events { return pass(call, call.request, to: person) }
+        if list == .events, AcceptedType.names("text/event-stream", in: call.request.accept) {
+            return call.answer(
+                .problem(
+                    406, "Not Acceptable",
+                    detail: "a gateway has no streams: ask for pages, with wait="), InputStats())
+        }
+        // Of one person it is a list of one cell, whose cursor is its own.
+        let cells = person.map { [$0] } ?? (list.isOfFleetCell ? [fleetCell] : []) + map.cells
+        let said = query.first { $0.name == "limit" }?.value
+        guard let limit = said.map({ Int($0) }) ?? list.limitStandard,
+            (1...Router.limitMax).contains(limit)
+        else {
+            return call.answer(
+                .refusal(
+                    ParameterError(detail: "limit: 1 to \(Router.limitMax) expected")), InputStats()
+            )
+        }
+        var asked = ListCall(call: call, list: list, cells: cells, limit: limit)
+        if let name = list.cursorName {
+            let after = query.first { $0.name == name }?.value
+            asked.vector = VectorCursor(count: cells.count)
+            if let after, after != "now" {
+                guard let vector = VectorCursor(after, count: cells.count) else {
+                    return call.answer(
+                        .refusal(
+                            ParameterError(
+                                detail: "\(name): the next of this gateway's answer expected")),
+                        InputStats())
+                }
+                asked.vector = vector
+            }
+        }
+        if list == .events, let text = query.first(where: { $0.name == "wait" })?.value,
+            let seconds = Int64(text), (0...Int64(EventQuery.waitMax)).contains(seconds)
+        {
+            asked.waitUntil = call.arrival + seconds * 1000
+        }
+        ask(asked)
+    }
+
+    private func ask(_ asked: ListCall) {
+        var requests: [(request: CellRequest, cell: CellMap.Cell)] = []
+        var places: [Int] = []
+        for (place, cell) in asked.cells.enumerated() {
+            guard let request = request(asked, at: place) else { continue }
+            requests.append((request.plain, cell))
+            places.append(place)
+        }
+        guard !requests.isEmpty else {
+            return asked.call.answer(Self.merged(asked, CellAnswers(), []), InputStats())
+        }
+        let isWaiting = asked.waitUntil > 0
+        let arrival = isWaiting ? ClockReading.now().elapsed : asked.call.arrival
+        (isWaiting ? waits : calls).send(requests, arrival: arrival) { [self, places] outcomes in
+            let cells = places.map { asked.cells[$0] }
+            let answers = Self.answers(outcomes, cells)
+            // What is wrong with a question is wrong everywhere.
+            guard !answers.found.isEmpty, answers.refusal == nil else {
+                return asked.call.answer(answers.failure(of: cells), InputStats())
+            }
+            if isWaiting, let next = Self.waitingOn(asked, answers, places) { return ask(next) }
+            asked.call.answer(Self.merged(asked, answers, places), InputStats())
+        }
+    }
+
+    /// Returns the request to the one at a place; nil if nothing of it is left.
+    private func request(_ asked: ListCall, at place: Int) -> CellRequest? {
+        var request = asked.call.request
+        if let name = asked.list.cursorName, let vector = asked.vector {
+            let isNow = request.query.contains { $0.name == name && $0.value == "now" }
+            request.query.removeAll { $0.name == name }
+            switch vector.places[place] {
+            case .start: if isNow { request.query.append((name: name, value: "now")) }
+            case .behind(let text): request.query.append((name: name, value: text))
+            case .end: return nil
+            }
+        }
+        if asked.list == .responders {
+            let isOrdered = request.query.contains { $0.name == "sort" || $0.name == "q" }
+            if !isOrdered { request.query.append((name: "sort", value: "id")) }
+            request.query.append((name: "cursors", value: "true"))
+        }
+        if asked.list == .events {
+            request.query.removeAll { $0.name == "wait" }
+            let left = asked.waitUntil - ClockReading.now().elapsed
+            if left > 0 { request.query.append((name: "wait", value: "1")) }
+        }
+        return passed(asked.call, request)
+    }
+
+    /// Returns the question that goes on where nobody had an event yet; nil if it is over.
+    private static func waitingOn(
+        _ asked: ListCall, _ answers: CellAnswers, _ places: [Int]
+    ) -> ListCall? {
+        let isEmpty = answers.found.allSatisfy { $0.tree["events"]?.elements.isEmpty ?? true }
+        guard isEmpty, asked.waitUntil > ClockReading.now().elapsed else { return nil }
+        var next = asked
+        for found in answers.found {
+            guard let cursor = found.tree["next"]?.text else { continue }
+            next.vector?.places[places[found.place]] = .behind(cursor)
+        }
+        return next
+    }
+}
+
+extension MergedList {
+    /// The name of its parameter that says where a page begins, if it has a cursor of each cell.
+    var cursorName: String? {
+        switch self {
+        case .gaps, .nudges, .events: "after"
+        case .incidents: "before"
+        case .responders, .alerts, .inputs: nil
+        }
+    }
+
+    /// Rows of a page without a limit.
+    var limitStandard: Int {
+        switch self {
+        case .incidents: AlertHistoryQuery.limitStandard
+        default: Router.limitStandard
+        }
+    }
+
+    /// The member that holds its rows.
+    var member: String {
+        switch self {
+        case .responders: "responders"
+        case .gaps: "gaps"
+        case .nudges: "nudges"
+        case .events: "events"
+        case .alerts: "alerts"
+        case .incidents: "incidents"
+        case .inputs: "inputs"
+        }
+    }
+}

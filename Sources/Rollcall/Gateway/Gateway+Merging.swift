@@ -1,0 +1,162 @@
+import RollcallBasis
+import RollcallCore
+import RollcallSupport
+
+/// One answer made of those of several cells. Source: K5.
+extension Gateway {
+    /// Returns the answer to a question for a list. `places` are those of the cells that were asked.
+    static func merged(
+        _ asked: ListCall, _ answers: CellAnswers, _ places: [Int]
+    ) -> HTTPResponse {
+        let tree: JSONTree
+        if asked.call.request.query.contains(where: { $0.name == "by" }) {
+            tree = TableMerge.gaps(answers.found.map(\.tree))
+        } else {
+            switch asked.list {
+            case .responders: tree = responders(asked, answers)
+            case .alerts: tree = alerts(answers)
+            case .inputs: tree = TableMerge.inputs(answers.found.map(\.tree))
+            case .gaps, .nudges, .events, .incidents: tree = byTime(asked, answers, places)
+            }
+        }
+        return .json(AlertJSON.bytes(tree.with(answers.missing)))
+    }
+
+    // MARK: - People
+
+    private static func responders(_ asked: ListCall, _ answers: CellAnswers) -> JSONTree {
+        let trees = answers.found.map(\.tree)
+        let cursors = trees.map { tree in
+            (tree["cursors"]?.elements ?? []).map { ResponderCursor(Array(($0.text ?? "").utf8)) }
+        }
+        let sources = trees.map {
+            ListMerge.Source(rows: $0["responders"]?.elements ?? [], isEnd: $0["next"] == nil)
+        }
+        func cursor(_ row: ListMerge.Row) -> ResponderCursor? {
+            let own = cursors[row.source]
+            return own.indices.contains(row.place) ? own[row.place] : nil
+        }
+        let merge = ListMerge(sources, limit: asked.limit) { a, b in
+            guard let a = cursor(a), let b = cursor(b) else { return false }
+            return a.order.precedes(a.key, a.id, b.key, b.id)
+        }
+        let isMore = zip(sources, merge.counts).contains { !$0.isEnd || $1 < $0.rows.count }
+        let last = merge.rows.last.flatMap(cursor).map { String(decoding: $0.text, as: UTF8.self) }
+        // A page of which all moved on meanwhile goes on where the first of them does.
+        let next = last ?? trees.compactMap { $0["next"]?.text }.first
+        return [
+            "responders": .list(merge.rows.map { sources[$0.source].rows[$0.place] }),
+            "next": isMore ? next.map { .text($0) } ?? nil : nil,
+            "total": .integer(trees.reduce(0) { $0 + ($1["total"]?.whole ?? 0) }),
+            "as_of": earliest(trees),
+        ]
+    }
+
+    /// The instant that all of some answers know of.
+    private static func earliest(_ trees: [JSONTree]) -> JSONTree {
+        trees.compactMap { $0["as_of"]?.instant }.min().map { AlertJSON.time($0) } ?? nil
+    }
+
+    // MARK: - What happened
+
+    private static func byTime(
+        _ asked: ListCall, _ answers: CellAnswers, _ places: [Int]
+    ) -> JSONTree {
+        let member = asked.list.member
+        let isForward = asked.list == .events
+        let sources = answers.found.map { found in
+            let isEnd = isForward || found.tree["next"] == nil
+            return ListMerge.Source(rows: found.tree[member]?.elements ?? [], isEnd: isEnd)
+        }
+        let times = sources.map { $0.rows.map { asked.list.instant(of: $0) } }
+        let merge = ListMerge(sources, limit: asked.limit) { a, b in
+            let (one, other) = (times[a.source][a.place], times[b.source][b.place])
+            return isForward ? one < other : one > other
+        }
+        var vector = asked.vector ?? VectorCursor(count: asked.cells.count)
+        // Of who did not answer nothing more is asked, but for events, which are followed for ever.
+        for (place, old) in vector.places.enumerated()
+        where !isForward && old != .end
+            && !answers.found.contains(where: { places[$0.place] == place })
+        {
+            vector.places[place] = .end
+        }
+        var rows: [JSONTree] = []
+        for row in merge.rows {
+            let found = answers.found[row.source]
+            let tree = sources[row.source].rows[row.place]
+            vector.places[places[found.place]] = .behind(asked.list.cursor(of: tree))
+            rows.append(asked.list.named(tree, found.cell, vector))
+        }
+        for (number, found) in answers.found.enumerated()
+        where merge.counts[number] == sources[number].rows.count {
+            let next = found.tree["next"]?.text
+            vector.places[places[found.place]] = next.map { .behind($0) } ?? .end
+        }
+        let own = [member, "next", "as_of"]
+        let rest = answers.found.first?.tree.members.filter { !own.contains($0.name) } ?? []
+        let head: JSONTree = [
+            "next": vector.isEnd ? nil : .text(vector.text),
+            "as_of": earliest(answers.found.map(\.tree)),
+        ]
+        return JSONTree.object([.init(name: member, value: .list(rows))]).with(head)
+            .with(.object(rest))
+    }
+
+    // MARK: - Alerts
+
+    private static func alerts(_ answers: CellAnswers) -> JSONTree {
+        let trees = answers.found.map(\.tree)
+        let all = answers.found.flatMap { found in
+            (found.tree["alerts"]?.elements ?? []).map { $0.with(cell(found.cell)) }
+        }
+        return [
+            "as_of": earliest(trees),
+            "watching": .boolean(trees.allSatisfy { $0["watching"]?.isTrue ?? false }),
+            "alerts": .list(all),
+            "truncated": .boolean(trees.contains { $0["truncated"]?.isTrue ?? false }),
+        ]
+    }
+
+    /// The member that says whose an alert is; null of the fleet cell's.
+    fileprivate static func cell(_ cell: CellMap.Cell) -> JSONTree {
+        let isFleet = cell.name == GatewayStats.fleetCell
+        return ["cell": isFleet ? nil : .text(name(of: cell))]
+    }
+}
+
+extension MergedList {
+    /// The instant by which a row stands among others.
+    fileprivate func instant(of row: JSONTree) -> Timestamp {
+        let name =
+            switch self {
+            case .gaps: "opened_at"
+            case .incidents: "starts_at"
+            default: "at"
+            }
+        return row[name]?.instant ?? .distantPast
+    }
+
+    /// The cursor behind a row, in its own cell.
+    fileprivate func cursor(of row: JSONTree) -> String {
+        switch self {
+        case .gaps: "\(instant(of: row).milliseconds).\(row["gap"]?.whole ?? 0)"
+        case .nudges: "\(row["id"]?.whole ?? 0)"
+        case .incidents: "\(row["incident"]?.whole ?? 0)"
+        default: row["cursor"]?.text ?? ""
+        }
+    }
+
+    /// A row as it stands in the list of all: an event is the place behind it in all cells, and what has a
+    /// number says whose it is.
+    fileprivate func named(
+        _ row: JSONTree, _ cell: CellMap.Cell, _ vector: VectorCursor
+    ) -> JSONTree {
+        if self == .incidents { return row.with(Gateway.cell(cell)) }
+        guard self == .events else { return row }
+        return .object(
+            row.members.map { member in
+                member.name == "cursor" ? .init(name: "cursor", value: .text(vector.text)) : member
+            })
+    }
+}

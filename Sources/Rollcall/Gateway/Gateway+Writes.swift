@@ -1,0 +1,201 @@
+import RollcallBasis
+import RollcallCore
+import RollcallSupport
+
+/// Writes, which go to the cells of those whom they are about. Source: K5.
+extension Gateway {
+    /// The parameter by which somebody takes an answer on a part of what they sent.
+    static let partialParameter = "partial"
+
+    // MARK: - Items
+
+    /// Sends each cell its own items.
+    func passItems(_ call: Call, _ map: CellMap) {
+        let said = call.request.query.filter { $0.name == Self.partialParameter }.map(\.value)
+        guard said.count < 2, said.allSatisfy({ $0 == "true" || $0 == "false" }) else {
+            return call.answer(
+                .refusal(ParameterError(detail: "partial: true or false expected")), InputStats())
+        }
+        let isPartialTaken = said.first == "true"
+        var rest = call.request
+        rest.query.removeAll { $0.name == Self.partialParameter }
+        guard let parts = parts(of: rest, map), !parts.isEmpty else {
+            // Whatever is wrong with it, any cell can say so.
+            return pass(call, rest, to: map.cells[0])
+        }
+        send(parts, of: call, rest, map) { outcomes in
+            // What one cell has answered on all of it needs no other words.
+            if parts.count == 1, !isPartialTaken, case .answered(let answer) = outcomes[0],
+                answer.status != 421, answer.status < 500
+            {
+                return call.answer(Self.response(answer), InputStats())
+            }
+            var merge = VerdictMerge()
+            for (part, outcome) in zip(parts, outcomes) {
+                merge.add(part, of: map.cells[part.cell], outcome)
+            }
+            call.answer(merge.response(isPartialTaken: isPartialTaken), InputStats())
+        }
+    }
+
+    /// Returns the parts of a body; nil if it cannot be divided.
+    func parts(of request: HTTPRequest, _ map: CellMap) -> [BodyParts.Part]? {
+        BodyParts(
+            request.body, format: Router.format(request.contentType) ?? .json, owners: map.owners,
+            depthMax: limits.current.depthMax)?.parts
+    }
+
+    /// Sends each cell its part of a request, and goes on with what came of all.
+    func send(
+        _ parts: [BodyParts.Part], of call: Call, _ request: HTTPRequest, _ map: CellMap,
+        then: @escaping @Sendable ([CellOutcome]) -> Void
+    ) {
+        let requests = parts.compactMap { part in
+            passed(call, request, body: part.body).map { ($0, map.cells[part.cell]) }
+        }
+        calls.send(requests, arrival: call.arrival, then: then)
+    }
+
+    // MARK: - One person
+
+    /// Passes on what somebody asks a person, to the cell that has them.
+    func passAsked(_ call: Call, _ map: CellMap) {
+        let tree = try? JSONTree(reading: call.request.body)
+        let id = tree?["responder_id"]?.responderID
+        // Without one any cell says what is missing.
+        let cell = id.map { map.cell(ofPerson: Array($0.utf8)) } ?? map.cells[0]
+        pass(call, call.request, to: cell)
+    }
+
+    /// Passes on what a phone sent in its own words: to the cell of whose name is known without reading
+    /// them, and else to the one that the first one names.
+    func passInput(_ call: Call, _ map: CellMap) {
+        guard let passed = passed(call, call.request) else {
+            return call.answer(Self.notFound, InputStats())
+        }
+        let id = call.target.id.isEmpty ? call.request.user ?? [] : call.target.id
+        let first = id.isEmpty ? map.cells[0] : map.cell(ofPerson: id)
+        calls.send(passed, to: first, arrival: call.arrival) { [calls] outcome in
+            guard case .answered(let answer) = outcome, answer.status == 421,
+                let name = (try? JSONTree(reading: answer.body))?["cell"]?.text,
+                let place = map.place(of: Array(name.utf8)), map.cells[place].name != first.name
+            else { return call.answer(Self.response(outcome, of: first), InputStats()) }
+            let second = map.cells[place]
+            calls.send(passed, to: second, arrival: call.arrival) { outcome in
+                call.answer(Self.response(outcome, of: second), InputStats())
+            }
+        }
+    }
+
+    // MARK: - Everybody
+
+    /// Passes a heartbeat on to all cells and the fleet cell: each has a dead-man's switch of its own.
+    func passEverywhere(_ call: Call, _ map: CellMap) {
+        guard let passed = passed(call, call.request) else {
+            return call.answer(Self.notFound, InputStats())
+        }
+        let cells = [fleetCell] + map.cells
+        calls.send(cells.map { (passed.plain, $0) }, arrival: call.arrival) { outcomes in
+            var taken: HTTPCallAnswer?
+            var missing: [String] = []
+            for (cell, outcome) in zip(cells, outcomes) {
+                guard case .answered(let answer) = outcome, answer.status < 500 else {
+                    missing.append(Self.words(cell))
+                    continue
+                }
+                // What is wrong with it is wrong everywhere.
+                guard answer.status == 200 else {
+                    return call.answer(Self.response(answer), InputStats())
+                }
+                taken = taken ?? answer
+            }
+            // One beat that is missing counts for nothing; who is not switched off raises an alarm.
+            let isEnough = missing.isEmpty || call.route.method == .post
+            guard let taken, isEnough else {
+                return call.answer(
+                    Router.unavailable("\(missing.joined(separator: ", ")) did not take it"),
+                    InputStats())
+            }
+            call.answer(Self.response(taken, without: missing), InputStats())
+        }
+    }
+
+    /// An answer of one object, with those who did not take the request if there are any.
+    private static func response(
+        _ answer: HTTPCallAnswer, without missing: [String]
+    ) -> HTTPResponse {
+        var response = response(answer)
+        guard !missing.isEmpty, let tree = try? JSONTree(reading: answer.body) else {
+            return response
+        }
+        let list: JSONTree = ["unavailable": .list(missing.map { .text($0) })]
+        response.body = AlertJSON.bytes(tree.with(list))
+        return response
+    }
+
+    /// Wakes the members of a circle in all cells, and adds up how many were.
+    func passWake(_ call: Call, _ map: CellMap) {
+        guard let passed = passed(call, call.request) else {
+            return call.answer(Self.notFound, InputStats())
+        }
+        calls.send(map.cells.map { (passed.plain, $0) }, arrival: call.arrival) { outcomes in
+            let answers = Self.answers(outcomes, map.cells)
+            guard let first = answers.found.first else {
+                return call.answer(answers.failure(of: map.cells), InputStats())
+            }
+            let trees = answers.found.map(\.tree)
+            let skipped = WakeReason.allCases.compactMap { reason -> JSONTree.Member? in
+                let name = "\(reason.word)"
+                let count = trees.reduce(0) { $0 + ($1["skipped"]?[name]?.whole ?? 0) }
+                return count > 0 ? .init(name: name, value: .integer(count)) : nil
+            }
+            let merged = first.tree.members.compactMap { member -> JSONTree.Member? in
+                switch member.name {
+                case "woken", "beyond":
+                    let sum = trees.reduce(0) { $0 + ($1[member.name]?.whole ?? 0) }
+                    return .init(name: member.name, value: .integer(sum))
+                case "skipped": return .init(name: "skipped", value: .object(skipped))
+                case "decisions":
+                    let all = trees.flatMap { $0["decisions"]?.elements ?? [] }
+                    return .init(name: "decisions", value: .list(all))
+                default: return member
+                }
+            }
+            call.answer(
+                .json(AlertJSON.bytes(JSONTree.object(merged).with(answers.missing))),
+                InputStats())
+        }
+    }
+
+    /// Asks all who may have an incident; its number is another's everywhere else.
+    func passIncident(_ call: Call, _ map: CellMap) {
+        // A bare number is the fleet cell's: each cell counts from 1.
+        guard IncidentKey(call.target.key)?.store != nil else {
+            return pass(call, call.request, to: fleetCell)
+        }
+        guard let passed = passed(call, call.request) else {
+            return call.answer(Self.notFound, InputStats())
+        }
+        let cells = [fleetCell] + map.cells
+        calls.send(cells.map { (passed.plain, $0) }, arrival: call.arrival) { outcomes in
+            var missing: CellMap.Cell?
+            var unknown: HTTPCallAnswer?
+            for (cell, outcome) in zip(cells, outcomes) {
+                guard case .answered(let answer) = outcome else {
+                    missing = missing ?? cell
+                    continue
+                }
+                guard answer.status == 404 else {
+                    return call.answer(Self.response(answer), InputStats())
+                }
+                unknown = answer
+            }
+            guard missing == nil, let unknown else {
+                let words = missing.map { Self.words($0) } ?? "nobody"
+                return call.answer(
+                    Router.unavailable("\(words) does not answer, and may have it"), InputStats())
+            }
+            call.answer(Self.response(unknown), InputStats())
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Logging
+import RollcallBasis
+import RollcallCore
+import RollcallSupport
+import Synchronization
+
+/// Keeps the map of the fleet's cells for a gateway, which has no store: it asks the fleet cell for it, and
+/// holds the newest that it was told. Source: K5.
+///
+/// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the mailbox
+/// and the mutex are what other threads see.
+final class MapKeeper: @unchecked Sendable {
+    /// Milliseconds between two questions, while there is a map.
+    private static let askEvery: Int64 = 15_000
+    /// Milliseconds between two questions while there is none, and between two looks at the clock.
+    private static let lookEvery: Int64 = 500
+
+    private struct State {
+        var map: CellMap?
+        /// The reason why there was no answer last; nil after one.
+        var problem: String?
+    }
+
+    private let fleetCell: CellMap.Cell
+    private let caller: CellCaller
+    private let log: Logger
+    private let onTurn: @Sendable () -> Void
+    /// Whatever is put there ends the thread.
+    private let mailbox = Mailbox<Void>()
+    private let state = Mutex(State())
+    private var isLogged = false
+
+    /// A keeper that asks the fleet cell, which asks for `token`; `onTurn` is called twice a second.
+    init(
+        _ fleetCell: CellMap.Cell, token: Secret?, log: Logger,
+        onTurn: @escaping @Sendable () -> Void
+    ) {
+        self.fleetCell = fleetCell
+        caller = CellCaller(token: token)
+        self.log = log
+        self.onTurn = onTurn
+    }
+
+    /// Starts the thread; false if the system has none left.
+    func start() -> Bool { DetachedThread.start { [self] in run() } }
+
+    /// Ends the thread after what it is at.
+    func close() { mailbox.put(()) }
+
+    /// The map that is held; nil before there is one.
+    var map: CellMap? { state.withLock { $0.map } }
+
+    /// The reason why the fleet cell told none when it was asked last; nil if it did.
+    var problem: String? { state.withLock { $0.problem } }
+
+    private func run() {
+        var next = Int64.min
+        repeat {
+            onTurn()
+            guard ClockReading.now().elapsed >= next else { continue }
+            ask()
+            next = ClockReading.now().elapsed + (map == nil ? 0 : Self.askEvery)
+        } while mailbox.takeAll(waiting: Self.lookEvery).isEmpty
+    }
+
+    private func ask() {
+        let problem: String
+        switch caller.map(of: fleetCell) {
+        case .has(let found, _): return keep(found)
+        case .hasNone: problem = "it has not made the map yet"
+        case .refuses(let why), .unreached(let why): problem = why
+        }
+        state.withLock { $0.problem = problem }
+        guard !isLogged else { return }
+        isLogged = true
+        log.warning(
+            "the fleet cell does not tell the map of its cells", metadata: ["error": "\(problem)"])
+    }
+
+    private func keep(_ found: CellMap) {
+        isLogged = false
+        let isNew = state.withLock { state in
+            state.problem = nil
+            guard found.version > state.map?.version ?? 0 else { return false }
+            state.map = found
+            return true
+        }
+        guard isNew else { return }
+        log.info(
+            "the gateway has the map of the fleet's cells",
+            metadata: ["version": "\(found.version)", "cells": "\(found.cells.count)"])
+    }
+}

@@ -1,0 +1,157 @@
+import RollcallBasis
+import RollcallCore
+import RollcallSupport
+
+/// The verdicts of several cells on their parts of a body, as one on the whole. Source: K5, I7.
+struct VerdictMerge {
+    /// Items that were not taken because a cell did not answer, or not as it should.
+    private struct Unavailable {
+        let cell: [UInt8]
+        let why: String
+        let items: [Int]
+    }
+
+    private var accepted: Int64 = 0
+    private var duplicates: Int64 = 0
+    private var updates: [Int64] = [0, 0, 0]
+    private var retired: Int64?
+    private var rejected: [(index: Int, note: JSONTree)] = []
+    private var problems: [(index: Int, note: JSONTree)] = []
+    private var you: [Int: JSONTree] = [:]
+    private var asksStandings = false
+    private var places = 0
+    private var unavailable: [Unavailable] = []
+    /// The refusals of parts that no cell takes as they are, such as of an unknown token.
+    private var refusals: [HTTPCallAnswer] = []
+    private var partCount = 0
+
+    private static let counts = ["accepted", "duplicate", "late"]
+
+    /// True once something of the body was not taken that might be later.
+    var isPartial: Bool { !unavailable.isEmpty || !refusals.isEmpty }
+
+    // MARK: - Adding
+
+    /// Adds what a cell says of a part.
+    mutating func add(_ part: BodyParts.Part, of cell: CellMap.Cell, _ outcome: CellOutcome) {
+        partCount += 1
+        places = max(places, (part.places.last ?? -1) + 1)
+        switch outcome {
+        case .unavailable(let why): note(part, cell, why)
+        case .answered(let answer):
+            let tree = try? JSONTree(reading: answer.body)
+            if [200, 422].contains(answer.status), let tree, tree["accepted"]?.whole != nil {
+                return add(part, tree)
+            }
+            let detail = tree?["detail"]?.text.map { ": \($0)" } ?? ""
+            // What this gateway knows of whose they are is no fault of the client's.
+            let isOwnFault = answer.status == 421 || answer.status >= 500
+            if !isOwnFault { refusals.append(answer) }
+            note(part, cell, "it answers \(answer.status)\(detail)")
+        }
+    }
+
+    /// Adds that a roster has ended in a cell, which says how many people it retired.
+    mutating func add(end tree: JSONTree) {
+        retired = (retired ?? 0) + (tree["retired"]?.whole ?? 0)
+    }
+
+    private mutating func note(_ part: BodyParts.Part, _ cell: CellMap.Cell, _ why: String) {
+        let items = Array(part.places.suffix(part.itemCount))
+        unavailable.append(Unavailable(cell: cell.name, why: why, items: items))
+    }
+
+    private mutating func add(_ part: BodyParts.Part, _ tree: JSONTree) {
+        accepted += tree["accepted"]?.whole ?? 0
+        duplicates += tree["duplicates"]?.whole ?? 0
+        for (place, word) in Self.counts.enumerated() {
+            updates[place] += tree["updates"]?[word]?.whole ?? 0
+        }
+        if let count = tree["retired"]?.whole { retired = (retired ?? 0) + count }
+        rejected += Self.notes(tree["rejected"], part)
+        problems += Self.notes(tree["problems"], part)
+        guard case .list(let standings) = tree["you"] else { return }
+        asksStandings = true
+        for (place, standing) in zip(part.places, standings) { you[place] = standing }
+    }
+
+    /// The notes of a part, at the places of the whole.
+    private static func notes(
+        _ list: JSONTree?, _ part: BodyParts.Part
+    ) -> [(index: Int, note: JSONTree)] {
+        (list?.elements ?? []).map { note in
+            let index = note["index"]?.whole.flatMap { Int(exactly: $0) } ?? 0
+            let place = part.places.indices.contains(index) ? part.places[index] : index
+            let members = note.members.map { member in
+                member.name == "index"
+                    ? JSONTree.Member(name: "index", value: .integer(Int64(place))) : member
+            }
+            return (place, .object(members))
+        }
+    }
+
+    // MARK: - The answer
+
+    /// The answer to the whole: 200 with what is `unavailable` if the client asked for it, 503 else. A
+    /// `refusal` says why nothing of it counts.
+    func response(isPartialTaken: Bool, refusal: String? = nil) -> HTTPResponse {
+        if refusals.count == partCount, let first = refusals.first,
+            refusals.allSatisfy({ $0.status == first.status })
+        {
+            return Gateway.response(first)
+        }
+        let isEmpty = unavailable.isEmpty && accepted == 0 && duplicates == 0
+        let isRefused = refusal != nil || (isEmpty && !rejected.isEmpty)
+        var tree: JSONTree = [:]
+        var status = 200
+        if isRefused {
+            status = 422
+            tree = Self.head(status, "Unprocessable Content", refusal ?? "every item was rejected")
+        } else if !unavailable.isEmpty, !isPartialTaken {
+            status = 503
+            let names = unavailable.map { String(decoding: $0.cell, as: UTF8.self) }
+            tree = Self.head(
+                status, "Service Unavailable",
+                "cell \(names.joined(separator: ", ")) did not take its items; send all of it again"
+            )
+        }
+        tree = tree.with([
+            "accepted": .integer(accepted), "duplicates": .integer(duplicates),
+            "rejected": Self.list(rejected), "problems": Self.list(problems),
+            "updates": .object(
+                zip(Self.counts, updates).map { .init(name: $0, value: .integer($1)) }),
+        ])
+        if let retired { tree = tree.with(["retired": .integer(retired)]) }
+        if asksStandings {
+            tree = tree.with(["you": .list((0..<places).map { you[$0] ?? .null })])
+        }
+        if !unavailable.isEmpty || isPartialTaken {
+            tree = tree.with(["unavailable": .list(unavailable.map(Self.tree))])
+        }
+        var response = HTTPResponse.json(AlertJSON.bytes(tree), status: status)
+        if status != 200 { response.headers = [("Content-Type", "application/problem+json")] }
+        if status == 503 { response.headers.append(("Retry-After", "1")) }
+        return response
+    }
+
+    private static func head(_ status: Int, _ title: String, _ detail: String) -> JSONTree {
+        [
+            "type": "about:blank", "title": .text(title), "status": .integer(Int64(status)),
+            "detail": .text(detail),
+        ]
+    }
+
+    private static func list(_ notes: [(index: Int, note: JSONTree)]) -> JSONTree {
+        let sorted = notes.enumerated().sorted { a, b in
+            (a.element.index, a.offset) < (b.element.index, b.offset)
+        }
+        return .list(sorted.prefix(ItemScanner.notesMax).map(\.element.note))
+    }
+
+    private static func tree(_ part: Unavailable) -> JSONTree {
+        [
+            "cell": .text(String(decoding: part.cell, as: UTF8.self)), "reason": .text(part.why),
+            "items": .list(part.items.map { .integer(Int64($0)) }),
+        ]
+    }
+}

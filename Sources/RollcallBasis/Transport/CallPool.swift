@@ -1,0 +1,89 @@
+import RollcallCore
+import RollcallSupport
+import Synchronization
+
+/// Threads that call other servers and wait for their answers, so that whoever asks need not. Each keeps its
+/// connections for the next call, and ends when it has been without work for a while.
+package final class CallPool: Sendable {
+    /// Work for a thread, which has a caller unless libcurl is missing.
+    package typealias Job = @Sendable (HTTPCaller?) -> Void
+
+    /// A thread without work ends after so many milliseconds, with its connections.
+    private static let idleMax: Int64 = 10_000
+
+    private final class Worker: Sendable {
+        let jobs = Mailbox<Job?>()
+    }
+
+    private struct State: Sendable {
+        var idle: [Worker] = []
+        var count = 0
+        var isClosed = false
+    }
+
+    private let threadsMax: Int
+    private let state = Mutex(State())
+
+    /// A pool without threads, of `threadsMax` at most: so many calls are on their way at once.
+    package init(threadsMax: Int) { self.threadsMax = threadsMax }
+
+    /// Ends the threads once they are idle; what comes from now on finds no room.
+    package func close() {
+        let idle = state.withLock { state in
+            state.isClosed = true
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for worker in idle { worker.jobs.put(nil) }
+    }
+
+    /// Has a thread do a job; false if there is no room, and then it is not done.
+    package func take(_ job: @escaping Job) -> Bool {
+        let (worker, isNew): (Worker?, Bool) = state.withLock { state in
+            if state.isClosed { return (nil, false) }
+            if let idle = state.idle.popLast() { return (idle, false) }
+            guard state.count < threadsMax else { return (nil, false) }
+            state.count += 1
+            return (Worker(), true)
+        }
+        guard let worker else { return false }
+        if isNew {
+            guard DetachedThread.start({ [self] in run(worker) }) else {
+                state.withLock { $0.count -= 1 }
+                return false
+            }
+        }
+        worker.jobs.put(job)
+        return true
+    }
+
+    private func run(_ worker: Worker) {
+        // One for each thread: it keeps the connections.
+        let caller = try? HTTPCaller()
+        while true {
+            for job in worker.jobs.takeAll(waiting: Self.idleMax) {
+                guard let job else { return }
+                job(caller)
+                let mayGoOn = state.withLock { state in
+                    if state.isClosed {
+                        state.count -= 1
+                        return false
+                    }
+                    state.idle.append(worker)
+                    return true
+                }
+                if !mayGoOn { return }
+            }
+            // Whoever is not among the idle any more has work on its way.
+            let isOver = state.withLock { state in
+                guard let place = state.idle.firstIndex(where: { $0 === worker }) else {
+                    return false
+                }
+                state.idle.remove(at: place)
+                state.count -= 1
+                return true
+            }
+            if isOver { return }
+        }
+    }
+}

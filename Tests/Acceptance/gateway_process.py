@@ -1,0 +1,21 @@
+"""A gateway of its own process, over loopback only."""
+
+from rollcall_process import BINARY, Rollcall
+
+
+class Gateway(Rollcall):
+    """One address for all cells of the fleet cell at a URL. It has no store."""
+
+    def __init__(self, case, fleet_cell, name="gateway", more="", **others):
+        config = f"cluster:\n  fleet_cell: {{url: \"{fleet_cell}\"}}\n" + more
+        super().__init__(case.directory, config, name=name, **others)
+        case.addCleanup(self.close)
+
+    def arguments(self):
+        return [
+            BINARY, "gateway", "--web.listen-address", self.address, *self.more,
+            "--config.file", self.config_path]
+
+    def is_ready(self):
+        """True once it has the map."""
+        return self.get("/-/ready").status == 200
