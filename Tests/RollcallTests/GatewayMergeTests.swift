@@ -1,9 +1,9 @@
-import RollcallBasis
 import RollcallCore
 import RollcallSupport
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
 
 /// One answer made of those of several cells. Source: K5.
 @Suite("Answers of several cells (K5)")

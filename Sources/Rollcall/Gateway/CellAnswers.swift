@@ -4,7 +4,7 @@ import RollcallSupport
 
 /// The documents that some cells answered, and who did not.
 struct CellAnswers {
-    /// What one of them answered.
+    /// The answer of one of them.
     struct Found {
         /// Its place among those who were asked.
         let place: Int

@@ -3,7 +3,7 @@ import RollcallCore
 import RollcallSupport
 import Synchronization
 
-/// What came of a request to one cell.
+/// The outcome of a request to one cell.
 enum CellOutcome: Sendable {
     /// It answered, whatever it says.
     case answered(HTTPCallAnswer)

@@ -39,7 +39,7 @@ enum MergedList: Equatable, Sendable {
 }
 
 extension Route {
-    /// Who answers it at a gateway.
+    /// Says who answers it at a gateway.
     var forwarding: Forwarding {
         switch resource {
         case .batches, .transitions: .items

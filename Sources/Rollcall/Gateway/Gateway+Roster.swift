@@ -10,7 +10,7 @@ extension Gateway {
         let call: Call
         let map: CellMap
         let query: RosterQuery
-        /// What the cells say of its entries so far.
+        /// The verdicts of the cells on its entries so far.
         var verdict = VerdictMerge()
         /// True if an entry of it was rejected.
         var isRejected = false

@@ -27,7 +27,7 @@ package final class Gateway: HTTPEdge {
     let calls: CellCalls
     /// Those by whom events are waited for, who must take no place of anybody else.
     let waits: CellCalls
-    let keeper: MapKeeper
+    let follower: MapFollower
     let fleetCell: CellMap.Cell
     let limits: BodyLimits
     private let metrics: MetricsNegotiation
@@ -48,7 +48,7 @@ package final class Gateway: HTTPEdge {
         fleetCell = CellMap.Cell(name: GatewayStats.fleetCell, urls: urls)
         calls = CellCalls(stats: stats)
         waits = CellCalls(stats: stats)
-        keeper = MapKeeper(fleetCell, token: token, log: log, onTurn: onTurn)
+        follower = MapFollower(fleetCell, token: token, log: log, onTurn: onTurn)
     }
 
     /// Says on `/-/ready` that it is over; what comes is still answered.
@@ -56,7 +56,7 @@ package final class Gateway: HTTPEdge {
 
     /// Ends what runs beside the requests.
     func close() {
-        keeper.close()
+        follower.close()
         calls.close()
         waits.close()
     }
@@ -122,8 +122,8 @@ package final class Gateway: HTTPEdge {
     }
 
     private func forward(_ call: Call) {
-        guard let map = keeper.map else {
-            let why = keeper.problem.map { ": \($0)" } ?? ""
+        guard let map = follower.map else {
+            let why = follower.problem.map { ": \($0)" } ?? ""
             return call.answer(
                 Router.unavailable("nobody has told this gateway whose people are whose\(why)"),
                 InputStats())
@@ -233,7 +233,7 @@ package final class Gateway: HTTPEdge {
             }
         case .metrics:
             let format = metrics.language(accept: request.accept).format
-            let page = stats.page(format, map: keeper.map, process: .read())
+            let page = stats.page(format, map: follower.map, process: .read())
             answer(
                 HTTPResponse(
                     status: 200,
@@ -257,11 +257,11 @@ package final class Gateway: HTTPEdge {
         if accessPolicy.isClosing {
             return .problem(503, "Not Ready", detail: "stopping", headers: [("Retry-After", "1")])
         }
-        guard keeper.map != nil else {
+        guard follower.map != nil else {
             return .problem(
                 503, "Not Ready",
                 detail: "the fleet cell has not told this gateway the map: "
-                    + (keeper.problem ?? "it is being asked"),
+                    + (follower.problem ?? "it is being asked"),
                 headers: [("Retry-After", "1")])
         }
         return .text("Rollcall is ready.\n")

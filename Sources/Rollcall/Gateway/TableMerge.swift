@@ -3,9 +3,9 @@ import RollcallSupport
 
 /// Tables of several cells as one: what counts is added up, and what no sum says is null. Source: K5.
 enum TableMerge {
-    /// What cannot be said of several from what each says.
+    /// Members that cannot be said of several from what each says.
     private static let unknown: Set<String> = ["median", "share"]
-    /// What is the greatest of all.
+    /// Members of which the greatest counts.
     private static let greatest: Set<String> = ["longest"]
 
     /// Tables of gaps, or of nudges, by what they are counted by.
@@ -30,7 +30,7 @@ enum TableMerge {
             whole.members.map { $0.name == "rows" ? .init(name: "rows", value: .list(rows)) : $0 })
     }
 
-    /// What came by each input, by its name.
+    /// The counts of what came by each input, by its name.
     static func inputs(_ trees: [JSONTree]) -> JSONTree {
         var list: [JSONTree] = []
         for input in trees.flatMap({ $0["inputs"]?.elements ?? [] }) {

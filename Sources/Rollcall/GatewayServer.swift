@@ -63,7 +63,7 @@ package final class GatewayServer: ForegroundServer {
             configuration.connectionsMax, hasProbes: listeners.probes != nil, log: log)
         let threads = configuration.webThreads
         httpLimits.threads = threads == 0 ? HTTPLimits.usualThreads : threads
-        guard gateway.keeper.start(), renewal.start() else {
+        guard gateway.follower.start(), renewal.start() else {
             listeners.close()
             throw .threads
         }

@@ -4,12 +4,12 @@ import RollcallCore
 import RollcallSupport
 import Synchronization
 
-/// Keeps the map of the fleet's cells for a gateway, which has no store: it asks the fleet cell for it, and
+/// Follows the map of the fleet's cells for a gateway, which has no store: it asks the fleet cell for it, and
 /// holds the newest that it was told. Source: K5.
 ///
 /// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the mailbox
 /// and the mutex are what other threads see.
-final class MapKeeper: @unchecked Sendable {
+final class MapFollower: @unchecked Sendable {
     /// Milliseconds between two questions, while there is a map.
     private static let askEvery: Int64 = 15_000
     /// Milliseconds between two questions while there is none, and between two looks at the clock.
@@ -30,7 +30,7 @@ final class MapKeeper: @unchecked Sendable {
     private let state = Mutex(State())
     private var isLogged = false
 
-    /// A keeper that asks the fleet cell, which asks for `token`; `onTurn` is called twice a second.
+    /// A follower that asks the fleet cell, which asks for `token`; `onTurn` is called twice a second.
     init(
         _ fleetCell: CellMap.Cell, token: Secret?, log: Logger,
         onTurn: @escaping @Sendable () -> Void
