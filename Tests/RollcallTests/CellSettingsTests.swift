@@ -92,7 +92,10 @@ import Testing
         ("fleet_cell: {}, cells_token_file: x", "cells_token_file needs"),
         ("fleet_cell: {url: 'http://a', urls: ['http://b']}", "url and urls do not go together"),
         ("fleet_cell: {url: 'http://a'}, cell: a", "fleet_cell is a gateway's"),
-        ("fleet_cell: {url: 'http://a'}, cells: {a: {url: 'http://b'}}", "fleet_cell is a gateway's"),
+        (
+            "fleet_cell: {url: 'http://a'}, cells: {a: {url: 'http://b'}}",
+            "fleet_cell is a gateway's"
+        ),
         ("fleet_cell: [x]", "a mapping is expected"),
         ("cells_token_file: x", "cells_token_file needs cells or fleet_cell"),
     ])
