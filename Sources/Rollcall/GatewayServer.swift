@@ -54,13 +54,15 @@ package final class GatewayServer: ForegroundServer {
         self.settings = settings
         let gateway = Gateway(
             urls: configuration.cluster.fleetCell, token: token, accessPolicy: accessPolicy,
-            limits: limits, metrics: metrics, log: log, onTurn: onTurn,
+            limits: limits, metrics: metrics, streamsMax: configuration.streamsMax, log: log,
+            onTurn: onTurn,
             reload: { settings.reload($0) })
         self.gateway = gateway
         var httpLimits = HTTPLimits()
         httpLimits.bodyBytesMax = configuration.bodyBytesMax
         httpLimits.connectionsMax = DescriptorLimit.connections(
             configuration.connectionsMax, hasProbes: listeners.probes != nil, log: log)
+        httpLimits.streamsMax = min(configuration.streamsMax, StreamRelay.streamsMax)
         let threads = configuration.webThreads
         httpLimits.threads = threads == 0 ? HTTPLimits.usualThreads : threads
         guard gateway.follower.start(), renewal.start() else {

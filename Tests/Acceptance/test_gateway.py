@@ -4,6 +4,7 @@ merged, and what is said of a cell that does not answer.
 Source: K5.
 """
 
+import http.client
 import time
 import unittest
 import urllib.parse
@@ -314,6 +315,39 @@ class ListTests(GatewayTestCase):
         page = self.gateway.get(f"/v1/events?after={urllib.parse.quote(now)}&kinds=status&wait=20").json()
         self.assertTrue(page["events"])
         self.problem(self.gateway.get("/v1/events", {"Accept": "text/event-stream"}), 406)
+
+    def test_a_stream_is_passed_on_and_ends_with_its_cell(self):
+        one = people("b", 12)[0]
+        for where in ("cell=b", f"responder={one}", "watch=true"):
+            stream = self.stream(f"/v1/events?{where}")
+            self.assertEqual(stream.status, 200)
+            self.assertEqual(stream.getheader("Content-Type"), "text/event-stream")
+            self.assertEqual(self.line(stream), "retry: 2000")
+            if where == "watch=true":
+                while self.line(stream) != "event: watch":
+                    pass
+                continue
+            while self.line(stream) != "event: status":
+                pass
+        self.problem(self.gateway.get("/v1/events?cell=b&kinds=x", {"Accept": "text/event-stream"}), 400)
+        stream = self.stream("/v1/events?cell=b")
+        self.servers["b"].kill()
+        deadline = time.monotonic() + 10
+        while stream.readline() != b"":
+            self.assertLess(time.monotonic(), deadline)
+        self.problem(self.gateway.get("/v1/events?cell=b", {"Accept": "text/event-stream"}), 503)
+
+    def stream(self, target):
+        connection = http.client.HTTPConnection("127.0.0.1", self.gateway.port, timeout=15)
+        self.addCleanup(connection.close)
+        connection.request("GET", target, headers={"Accept": "text/event-stream"})
+        return connection.getresponse()
+
+    @staticmethod
+    def line(stream):
+        line = stream.readline()
+        assert line, "it has ended"
+        return line.decode().rstrip("\n")
 
     def test_a_cell_that_is_away_is_named(self):
         self.servers["b"].kill()

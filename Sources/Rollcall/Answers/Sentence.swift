@@ -63,18 +63,24 @@ struct Sentence {
         fileprivate(set) var isAtMost = false
         /// Those who are ONLINE and were not heard since nobody watched.
         fileprivate(set) var unheard = 0
+        /// Those of cells of which nothing is heard (K4).
+        fileprivate(set) var unlit = 0
 
         /// The share without so many of whom nobody can be reached.
         fileprivate func apart(from others: Int) -> Share {
-            Share(
-                reachable: reachable, expected: expected - others, isAtMost: isAtMost,
-                unheard: unheard)
+            var share = self
+            share.expected -= others
+            return share
         }
 
         fileprivate func words(_ what: String = "can be reached") -> String {
             let most = isAtMost ? "at most " : ""
             let head = "\(most)\(reachable.grouped) of \(expected.grouped) \(what)"
-            return unheard > 0 ? "\(head); \(unheardWords)" : head
+            let more = [
+                unheard > 0 ? unheardWords : "",
+                unlit > 0 ? "of \(unlit.grouped) nothing is known" : "",
+            ]
+            return ([head] + more.filter { !$0.isEmpty }).joined(separator: "; ")
         }
 
         /// `4 have not been heard again yet`.
@@ -84,8 +90,11 @@ struct Sentence {
     }
 
     private static func share(_ engine: Engine) -> Share {
-        let online = engine.aggregates.byStatus[Int(Status.online.rawValue)]
+        let unlit = engine.unlit
+        let place = Int(Status.online.rawValue)
+        let online = engine.aggregates.byStatus[place] - unlit.byStatus[place]
         var share = Share(reachable: online, expected: engine.aggregates.active)
+        share.unlit = unlit.active
         if engine.clock.isBlind {
             share.reachable = 0
         } else if online > 0, isInDoubt(engine) {
@@ -283,7 +292,7 @@ struct Sentence {
     // MARK: - Calm
 
     private mutating func describeCounts() {
-        let people = engine.aggregates.byStatus
+        let people = zip(engine.aggregates.byStatus, engine.unlit.byStatus).map { $0 - $1 }
         let silent = people[Int(Status.offline.rawValue)]
         let late = people[Int(Status.degraded.rawValue)]
         guard share.expected > 0 else {
@@ -306,7 +315,9 @@ struct Sentence {
         }
         if late > 0 { parts.append("\(late.grouped) \(late == 1 ? "is" : "are") late") }
         if silent > 0, share.unheard > 0 { parts.append(share.unheardWords) }
-        let unsure = share.expected - silent - late - share.reachable - share.unheard
+        // What the headline says already is not said twice.
+        let known = silent > 0 ? 0 : share.unlit
+        let unsure = share.expected - silent - late - share.reachable - share.unheard - known
         if unsure > 0 { parts.append("of \(unsure.grouped) nothing is known yet") }
         rest = parts.isEmpty ? "" : capitalised(parts.joined(separator: ", ")) + "."
         let causes = GapCause.allCases.filter { engine.aggregates.openGaps.count($0) > 0 }

@@ -128,8 +128,9 @@ final class CellCalls: Sendable {
         return .unavailable(last)
     }
 
-    private static func call(
-        _ request: CellRequest, _ url: [UInt8], _ left: Milliseconds
+    /// Returns a request as a call at one address.
+    static func call(
+        _ request: CellRequest, _ url: [UInt8], _ left: Milliseconds = patience
     ) -> HTTPCall {
         let address = String(decoding: url, as: UTF8.self)
         var call = HTTPCall(request.method, address + request.target)
@@ -147,7 +148,7 @@ final class CellCalls: Sendable {
     }
 
     /// The addresses of a cell, the one that answered last in front.
-    private func urls(of cell: CellMap.Cell) -> [[UInt8]] {
+    func urls(of cell: CellMap.Cell) -> [[UInt8]] {
         guard cell.urls.count > 1, let known = state.withLock({ $0.urls[cell.name] }),
             cell.urls.contains(known)
         else { return cell.urls }

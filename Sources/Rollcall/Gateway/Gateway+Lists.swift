@@ -26,11 +26,16 @@ extension Gateway {
         let person = query.first { Self.people.contains($0.name) }
             .map { map.cell(ofPerson: Array($0.value.utf8)) }
         if let person, list != .events { return pass(call, call.request, to: person) }
-        if list == .events, AcceptedType.names("text/event-stream", in: call.request.accept) {
+        if list == .events, Self.isStream(call.request) {
+            let isOfWatch = query.contains { $0.name == "watch" && $0.value == "true" }
+            if let cell = person ?? (isOfWatch ? fleetCell : nil) {
+                return passStream(call, call.request, of: cell)
+            }
             return call.answer(
                 .problem(
                     406, "Not Acceptable",
-                    detail: "a gateway has no streams: ask for pages, with wait="), InputStats())
+                    detail: "a gateway makes no stream of several: ask for pages with wait=, or for "
+                        + "one cell's with cell="), InputStats())
         }
         // Of one person it is a list of one cell, whose cursor is its own.
         let cells = person.map { [$0] } ?? (list.isOfFleetCell ? [fleetCell] : []) + map.cells
@@ -64,6 +69,22 @@ extension Gateway {
             asked.waitUntil = call.arrival + seconds * 1000
         }
         ask(asked)
+    }
+
+    /// True of a question for events without an end.
+    static func isStream(_ request: HTTPRequest) -> Bool {
+        !request.isHead && AcceptedType.names("text/event-stream", in: request.accept)
+    }
+
+    /// Passes on a cell's stream of events: at the address that answered last, since who follows comes back.
+    func passStream(_ call: Call, _ request: HTTPRequest, of cell: CellMap.Cell) {
+        guard var passed = passed(call, request), let url = calls.urls(of: cell).first else {
+            return call.answer(Self.notFound, InputStats())
+        }
+        if let last = request.lastEventID {
+            passed.headers.append((name: "Last-Event-ID", value: last))
+        }
+        streams.pass(CellCalls.call(passed.plain, url)) { call.answer($0, InputStats()) }
     }
 
     private func ask(_ asked: ListCall) {

@@ -27,6 +27,7 @@ package final class Gateway: HTTPEdge {
     let calls: CellCalls
     /// Those by whom events are waited for, who must take no place of anybody else.
     let waits: CellCalls
+    let streams: StreamRelay
     let follower: MapFollower
     let fleetCell: CellMap.Cell
     let limits: BodyLimits
@@ -37,7 +38,7 @@ package final class Gateway: HTTPEdge {
     /// settings again, and says what is wrong with them; `onTurn` is called twice a second.
     init(
         urls: [[UInt8]], token: Secret?, accessPolicy: AccessPolicy, limits: BodyLimits,
-        metrics: MetricsNegotiation, log: Logger, onTurn: @escaping @Sendable () -> Void,
+        metrics: MetricsNegotiation, streamsMax: Int, log: Logger, onTurn: @escaping @Sendable () -> Void,
         reload: @escaping @Sendable (@escaping @Sendable (String?) -> Void) -> Void
     ) {
         self.accessPolicy = accessPolicy
@@ -48,11 +49,15 @@ package final class Gateway: HTTPEdge {
         fleetCell = CellMap.Cell(name: GatewayStats.fleetCell, urls: urls)
         calls = CellCalls(stats: stats)
         waits = CellCalls(stats: stats)
+        streams = StreamRelay(streamsMax: streamsMax)
         follower = MapFollower(fleetCell, token: token, log: log, onTurn: onTurn)
     }
 
     /// Says on `/-/ready` that it is over; what comes is still answered.
-    func drain() { accessPolicy.close() }
+    func drain() {
+        accessPolicy.close()
+        streams.close()
+    }
 
     /// Ends what runs beside the requests.
     func close() {
@@ -135,6 +140,9 @@ package final class Gateway: HTTPEdge {
             guard let place = map.place(of: Array(name.utf8)) else {
                 return call.answer(
                     .problem(404, "Not Found", detail: "there is no such cell"), InputStats())
+            }
+            if forwarding == .list(.events), Self.isStream(rest) {
+                return passStream(call, rest, of: map.cells[place])
             }
             return pass(call, rest, to: map.cells[place])
         }

@@ -238,6 +238,12 @@ extension Engine {
         alerting.board.isAllDirty = true
     }
 
+    /// The people of cells of which nothing is known now, as these said last. Where a watch is all of its
+    /// fleet there are none.
+    package var unlit: RegionSummary {
+        policy.role == .fleet ? cells.unlit(in: nil) : RegionSummary()
+    }
+
     // MARK: - Judging what is partly unknown
 
     /// Returns whether an alert about people is true now, and its numbers; nil if that depends on cells of
