@@ -148,6 +148,31 @@ class WriteTests(GatewayTestCase):
             self.assertEqual(answer.status, 200, answer)
             self.assertEqual(self.gateway.responder(one)["status"], "ONLINE")
 
+    def test_a_cell_that_is_away_takes_no_other_cell_s_phones(self):
+        self.servers["a"].kill()
+        body = {"_type": "location", "tst": now_ms() // 1000, "lat": 1, "lon": 2}
+        own, other = people("b", 1)[0], people("a", 1)[0]
+        for _ in range(8):
+            self.assertEqual(self.gateway.post("/v1/in/phones", body, {"X-Limit-U": own}).status, 200)
+        self.problem(self.gateway.post("/v1/in/phones", body, {"X-Limit-U": other}), 503)
+        coded = self.gateway.post("/v1/in/phones", body, {"X-Limit-U": own, "Content-Encoding": "br"})
+        self.problem(coded, 415)
+        self.problem(self.gateway.request("DELETE", "/v1/in/phones"), 405)
+        # What asks by HEAD brings nothing.
+        before = self.servers["b"].get("/v1/inputs").json()
+        self.gateway.request("HEAD", f"/v1/in/phones/{own}?lat=1&lon=2&tst=1")
+        self.assertEqual(self.servers["b"].get("/v1/inputs").json(), before)
+
+    def test_a_path_means_the_same_in_the_cell(self):
+        one = people("a", 1)[0]
+        self.gateway.write("/v1/batches", {"responder_id": one})
+        self.problem(self.gateway.get(f"/v1/responders/{one}#7"), 404)
+        gone = self.gateway.request("DELETE", f"/v1/responders/{one}#7")
+        self.assertEqual(gone.status, 202)
+        self.assertEqual(self.gateway.responder(one)["responder_id"], one)
+        self.gateway.write("/v1/batches", {"responder_id": "a b/ü"})
+        self.assertEqual(self.gateway.get("/v1/responders/a%20b%2F%C3%BC").status, 200)
+
     def test_somebody_is_asked_and_erased_where_they_are(self):
         for one in self.mixed(1):
             self.gateway.write("/v1/batches", {"responder_id": one})
@@ -216,6 +241,19 @@ class RosterTests(GatewayTestCase):
             last = self.put("/v1/responders?roster=monday", facts[3:6])
             self.assertEqual(last.status, 200, last)
         self.assertEqual(self.active("a") + self.active("b"), 6)
+        # Other people under the name of one that has ended are another roster.
+        self.problem(self.put("/v1/responders?roster=monday", facts), 409)
+        self.assertEqual(self.active("a") + self.active("b"), 6)
+
+    def test_one_that_is_refused_pushes_out_no_other(self):
+        everybody = self.mixed(10)
+        facts = [{"responder_id": one, "duty_state": "ON_DUTY"} for one in everybody]
+        self.put("/v1/responders", facts)
+        self.put("/v1/responders?roster=slow&more=true", facts[:10])
+        for _ in range(10):
+            self.problem(self.put("/v1/responders", facts[:1]), 409)
+        last = self.put("/v1/responders?roster=slow", facts[10:])
+        self.assertEqual((last.status, last.json()["retired"]), (200, 0), last)
 
     def test_a_cell_that_is_away_refuses_it_for_all(self):
         facts = [{"responder_id": one, "duty_state": "ON_DUTY"} for one in self.mixed(3)]
@@ -316,6 +354,26 @@ class ListTests(GatewayTestCase):
         self.assertTrue(page["events"])
         self.problem(self.gateway.get("/v1/events", {"Accept": "text/event-stream"}), 406)
 
+    def test_from_now_on_is_not_from_the_beginning(self):
+        self.servers["b"].kill()
+        now = self.gateway.get("/v1/events?after=now").json()
+        self.assertEqual((now["events"], now["unavailable"]), ([], ["b"]))
+        self.begin("b", self.config("b", LIVENESS))
+        behind = self.gateway.get(f"/v1/events?limit=1000&after={urllib.parse.quote(now['next'])}").json()
+        self.assertEqual([one for one in behind["events"] if one["kind"] == "person"], [])
+        self.problem(self.gateway.get("/v1/events?at_least=3"), 400)
+
+    def test_who_is_left_out_is_named_on_each_page(self):
+        eventually(lambda: len(self.gateway.get("/v1/gaps?state=open").json()["gaps"]) == 24, SOON, "silent")
+        self.servers["b"].kill()
+        page = self.gateway.get("/v1/gaps?limit=5").json()
+        self.assertEqual((len(page["gaps"]), page["unavailable"]), (5, ["b"]))
+        self.begin("b", self.config("b", LIVENESS))
+        for _ in range(2):
+            page = self.gateway.get(f"/v1/gaps?limit=5&after={urllib.parse.quote(page['next'])}").json()
+            self.assertEqual(page["unavailable"], ["b"])
+            self.assertEqual({owner(one["responder_id"]) for one in page["gaps"]}, {"a"})
+
     def test_a_stream_is_passed_on_and_ends_with_its_cell(self):
         one = people("b", 12)[0]
         for where in ("cell=b", f"responder={one}", "watch=true"):
@@ -367,6 +425,53 @@ class ListTests(GatewayTestCase):
         self.problem(self.gateway.get("/v1/responders"), 503)
 
 
+class AlertTests(GatewayTestCase):
+    RULES = """alerts:
+  ResponderOffline: {enabled: true, for: 0s}
+  NoOnlineResponders: {for: 0s}
+"""
+    MORE = {"a": LIVENESS + RULES, "b": LIVENESS + RULES, "f": RULES}
+
+    def test_incidents_of_all_are_one_list_and_each_is_taken_where_it_is(self):
+        own, other = people("a", 1)[0], people("b", 1)[0]
+        self.gateway.write("/v1/batches", [
+            {"responder_id": one, "region": "north", "duty_state": "ON_DUTY"} for one in (own, other)])
+
+        def firing():
+            alerts = self.gateway.get("/v1/alerts").json()
+            self.assertEqual(alerts["unavailable"], [])
+            return {one["cell"]: one for one in alerts["alerts"] if one["state"] == "firing" and one["alertname"] != "Watchdog"}
+        eventually(lambda: set(firing()) == {None, "a", "b"}, SOON, "all three fire")
+        found = firing()
+        self.assertEqual(found[None]["alertname"], "NoOnlineResponders")
+        self.assertEqual({found[cell]["alertname"] for cell in "ab"}, {"ResponderOffline"})
+        self.assertEqual(len({one["key"] for one in found.values()}), 3)
+        for cell, alert in found.items():
+            taken = self.gateway.write(f"/v1/incidents/{alert['key']}/take", {"by": f"kim-{cell}"})
+            self.assertEqual(taken["taken"]["by"], f"kim-{cell}")
+        for cell, alert in firing().items():
+            self.assertEqual(alert["taken"]["by"], f"kim-{cell}")
+        # A number is the fleet cell's, unless the cell is named.
+        number = found["a"]["incident"]
+        self.assertEqual(
+            self.gateway.request("DELETE", f"/v1/incidents/{number}/take?cell=a").status, 200)
+        left = firing()
+        self.assertIsNone(left["a"]["taken"])
+        self.assertEqual(left["b"]["taken"]["by"], "kim-b")
+        history = self.gateway.get("/v1/alerts/history").json()["incidents"]
+        self.assertEqual({(one["cell"], one["key"]) for one in history},
+                         {(cell, one["key"]) for cell, one in found.items()})
+        behind = self.gateway.get(f"/v1/alerts/history?before={number + 1}&limit=1").json()["incidents"]
+        self.assertIn(found["a"]["key"], [one["key"] for one in behind])
+        self.problem(self.gateway.post(
+            "/v1/incidents/rollcall-0000000000000001-1/take", {"by": "kim"}), 404)
+        # Who may have it must say no: else somebody would believe that nobody has.
+        self.servers["b"].kill()
+        self.problem(self.gateway.post(f"/v1/incidents/{found['b']['key']}/take", {"by": "kim"}), 503)
+        self.assertEqual(self.gateway.write(
+            f"/v1/incidents/{found['a']['key']}/take", {"by": "lou"})["taken"]["by"], "lou")
+
+
 class DoorTests(GatewayTestCase):
     def test_what_concerns_many_is_the_fleet_cell_s(self):
         self.gateway.write("/v1/batches", [{"responder_id": one} for one in self.mixed(3)])
@@ -380,6 +485,13 @@ class DoorTests(GatewayTestCase):
         self.assertEqual(
             [one["id"] for one in self.servers["f"].get("/v1/silences").json()["silences"]], [silence["silence"]["id"]])
         self.assertEqual(self.servers["a"].get("/v1/silences").json()["silences"], [])
+        own = self.gateway.write("/v1/silences?cell=a", {
+            "matchers": ["region=x"], "duration": "1h", "author": "kim", "comment": "test"})
+        listed = self.gateway.get("/v1/silences").json()["silences"]
+        self.assertEqual([(one["cell"], one["id"]) for one in listed],
+                         [(None, silence["silence"]["id"]), ("a", own["silence"]["id"])])
+        ended = self.gateway.request("DELETE", f"/v1/silences/{own['silence']['id']}?cell=a")
+        self.assertEqual((ended.status, ended.json()["silence"]["state"]), (200, "over"))
         self.assertEqual(self.gateway.get("/v1/cells").json()["role"], "fleet")
         for cell in "ab":
             self.assertEqual(self.gateway.get(f"/v1/cells?cell={cell}").json()["cell"], cell)

@@ -109,6 +109,23 @@ struct BodyPartsTests {
         #expect(parts("", .lines)?.parts.isEmpty == true)
     }
 
+    @Test("a body with too many items is not divided")
+    func refusesTooMany() {
+        func count(_ text: String, _ format: BodyFormat, most: Int) -> Int? {
+            BodyParts(
+                Array(text.utf8), format: format, owners: Self.owners, depthMax: 8, itemsMax: most
+            )?.itemCount
+        }
+        #expect(count(#"[{"sent_at":1},1,2]"#, .json, most: 2) == 2)
+        #expect(count("[1,2,3]", .json, most: 2) == nil)
+        #expect(count("1
+2
+", .lines, most: 2) == 2)
+        #expect(count("1
+2
+3", .lines, most: 2) == nil)
+    }
+
     @Test("every cell takes all of its part, and what it says of places fits the whole")
     func agreesWithTheScanner() throws {
         var random = Seeded(seed: 7)

@@ -121,6 +121,33 @@ struct GatewayMergeTests {
         #expect(some.response(isPartialTaken: false).status == 200)
     }
 
+    @Test("numbers that nobody can have counted end nothing")
+    func hugeNumbers() throws {
+        let huge = #"{"accepted":9223372036854775807,"duplicates":1,"rejected":[],"problems":[]}"#
+        let merge = verdict([(part(0, [0]), answer(200, huge)), (part(1, [1]), answer(200, huge))])
+        #expect(try tree(merge.response(isPartialTaken: false))["duplicates"] == 2)
+        #expect(Gateway.sum([.max, 1, nil, 2]) == .max)
+    }
+
+    @Test("what is no answer of ours is none")
+    func notOurs() {
+        let page = HTTPCallAnswer(
+            status: 200, contentType: "text/html", body: Array("<p>hello</p>".utf8))
+        #expect(!Gateway.isDocument(page))
+        let some = verdict([(part(0, [0]), .answered(page))])
+        #expect(some.response(isPartialTaken: false).status == 503)
+        let answers = Gateway.answers([.answered(page)], [Self.cells[0]])
+        #expect(answers.found.isEmpty && answers.unavailable.count == 1 && answers.refusal == nil)
+    }
+
+    @Test("a body that one cell cannot take is refused as it is, and not sent again for ever")
+    func wrongBodies() {
+        let taken = answer(200, #"{"accepted":1,"duplicates":0,"rejected":[],"problems":[]}"#)
+        let large = answer(413, #"{"status":413,"detail":"too many"}"#)
+        let merge = verdict([(part(0, [0]), taken), (part(1, [1]), large)])
+        #expect(merge.response(isPartialTaken: true).status == 413)
+    }
+
     // MARK: - Lists
 
     private func merge(_ lists: [(rows: [Int64], isEnd: Bool)], limit: Int) -> (
@@ -150,14 +177,29 @@ struct GatewayMergeTests {
         #expect(none.rows.isEmpty)
     }
 
+    @Test("what stands before the rest of a used up list goes on")
+    func passesWhatComesBefore() {
+        let sources = [
+            ListMerge.Source(rows: [], isEnd: false),
+            ListMerge.Source(rows: [1, 2, 9], isEnd: true),
+        ]
+        let values: [Int64] = [1, 2, 9]
+        let merge = ListMerge(
+            sources, limit: 9, precedes: { values[$0.place] < values[$1.place] },
+            isBefore: { row, _ in values[row.place] < 5 })
+        #expect(merge.counts == [0, 2])
+    }
+
     @Test("a cursor over cells is read as it was written")
     func readsVectors() throws {
         var vector = VectorCursor(count: 3)
         #expect(vector.text == "-~-~-")
-        vector.places = [.behind("1795.17"), .end, .start]
-        #expect(vector.text == "1795.17~.~-")
+        vector.places = [.behind("1795.17"), .leftOut, .start]
+        #expect(vector.text == "1795.17~!~-")
         #expect(VectorCursor(vector.text, count: 3) == vector)
         #expect(!vector.isEnd)
+        vector.places = [.leftOut, .end, .end]
+        #expect(vector.isEnd)
         for text in ["", "1~2", "1~2~3~4", "1~~3"] {
             #expect(VectorCursor(text, count: 3) == nil, "\(text)")
         }
@@ -171,7 +213,7 @@ struct GatewayMergeTests {
             reading: Array(
                 """
                 {"by":["region"],"rows":[{"region":"x","gaps":1,"open":1,"seconds":{"median":3,"longest":5,
-                "total":6},"verdicts":{"battery":1}},{"region":"y","gaps":1,"open":0,"seconds":null,
+                "total":6},"verdicts":{"battery":1}},{"region":"y","gaps":1,"open":0,"seconds":null,"share":1,
                 "verdicts":{}}],"gaps":2,"truncated":false,"as_of":"2026-11-29T10:00:00.000Z"}
                 """.utf8))
         let second = try JSONTree(
@@ -189,6 +231,9 @@ struct GatewayMergeTests {
         #expect(row["seconds"] == ["median": nil, "longest": 5, "total": 10])
         #expect(row["verdicts"] == ["battery": 2, "network": 2])
         #expect(merged["rows"]?.elements.count == 2)
+        #expect(
+            merged["rows"]?.elements.last?["share"] == nil, "of one cell it says nothing of all")
+        #expect(merged["as_of"] == "2026-11-29T10:00:00.000Z")
     }
 
     @Test("each route is somebody's at a gateway")

@@ -1,3 +1,4 @@
+import RollcallBasis
 import RollcallCore
 import RollcallStore
 import RollcallSupport
@@ -271,6 +272,7 @@ struct AlertHistory {
         }
         let head: JSONTree = [
             "incident": .integer(report.incident),
+            "key": .text(IncidentKey.text(present.storeNumber, report.incident)),
             "alertname": AlertJSON.word(report.key.name.word),
             "severity": AlertJSON.word(report.severity.word),
             "labels": AlertJSON.object(report.labels),

@@ -47,12 +47,15 @@ struct HistoryPresent: Sendable {
     let erased: Set<Int64>
     /// The names of those who can be told anything.
     let receivers: Set<[UInt8]>
+    /// The number of the store, which stands in the keys of incidents.
+    let storeNumber: UInt64
     private let pastGaps: PastGaps
     private let retention: Milliseconds
 
     init(_ view: StateView) {
         clock = view.engine.clock
         receivers = Set(view.outbox.receivers.map(\.name))
+        storeNumber = view.storeNumber
         erased = Set(view.peopleErased)
         pastGaps = view.engine.pastGaps
         retention = view.engine.policy.retention

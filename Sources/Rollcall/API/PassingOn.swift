@@ -57,14 +57,16 @@ extension Router {
         return true
     }
 
-    /// Returns the path and the query as they go on: the path was never decoded.
+    /// Returns the path and the query as they go on: the path was never decoded, and what no path may have
+    /// is escaped, since a `#` would end it there.
     static func target(of request: HTTPRequest) -> String {
         let query = request.query.map { "\(encoded($0.name))=\(encoded($0.value))" }
-        return query.isEmpty ? request.path : "\(request.path)?\(query.joined(separator: "&"))"
+        let path = encoded(request.path, except: "%/:@!$&'()*+,;=")
+        return query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"
     }
 
-    /// Percent-encodes all but what RFC 3986 §2.3 calls unreserved.
-    static func encoded(_ text: String) -> String {
+    /// Percent-encodes all but what RFC 3986 §2.3 calls unreserved, and some others.
+    static func encoded(_ text: String, except others: String = "") -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             switch byte {
@@ -72,7 +74,7 @@ extension Router {
                 UInt8(ascii: "0")...UInt8(ascii: "9"):
                 bytes.append(byte)
             default:
-                if "-._~".utf8.contains(byte) {
+                if "-._~".utf8.contains(byte) || others.utf8.contains(byte) {
                     bytes.append(byte)
                 } else {
                     let digits = Array("0123456789ABCDEF".utf8)

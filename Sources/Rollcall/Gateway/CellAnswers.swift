@@ -16,14 +16,25 @@ struct CellAnswers {
     fileprivate(set) var found: [Found] = []
     /// Those who did not answer, or failed.
     fileprivate(set) var unavailable: [CellMap.Cell] = []
-    /// The first refusal: what is wrong with a question is wrong everywhere.
-    fileprivate(set) var refusal: HTTPCallAnswer?
+    /// What others of these answered.
+    fileprivate var refusals: [HTTPCallAnswer] = []
+
+    /// A refusal that is one of the question: what is wrong with it is wrong everywhere. Who is not let in at
+    /// some, or asks too often, is answered by the others, if there are any.
+    var refusal: HTTPCallAnswer? {
+        refusals.first { found.isEmpty || ![401, 403, 429].contains($0.status) }
+    }
 
     /// The member of an answer that says whose people it leaves out.
     var missing: JSONTree {
         [
             "unavailable": .list(unavailable.map { .text(Gateway.name(of: $0)) })
         ]
+    }
+
+    /// Names a cell that was not asked as one that is left out.
+    mutating func leaveOut(_ cell: CellMap.Cell) {
+        if !unavailable.contains(cell) { unavailable.append(cell) }
     }
 
     /// The answer if nobody gave one.
@@ -34,20 +45,36 @@ struct CellAnswers {
 }
 
 extension Gateway {
+    /// True of an answer that one of ours can have given: JSON, and no failure.
+    static func isDocument(_ answer: HTTPCallAnswer) -> Bool {
+        let isKnown = (200...202).contains(answer.status) || (400...499).contains(answer.status)
+        return isKnown && answer.contentType?.contains("json") == true
+    }
+
+    /// The sum of numbers that others said, which may be any.
+    static func sum(_ numbers: [Int64?]) -> Int64 {
+        numbers.reduce(0) { sum, number in
+            let (next, isBeyond) = sum.addingReportingOverflow(number ?? 0)
+            return isBeyond ? sum : next
+        }
+    }
+
     /// Returns what came of a question to some cells.
     static func answers(_ outcomes: [CellOutcome], _ cells: [CellMap.Cell]) -> CellAnswers {
         var answers = CellAnswers()
         for (place, (cell, outcome)) in zip(cells, outcomes).enumerated() {
-            guard case .answered(let answer) = outcome, answer.status < 500 else {
+            guard case .answered(let answer) = outcome, isDocument(answer) else {
                 answers.unavailable.append(cell)
                 continue
             }
-            guard answer.status == 200, let tree = try? JSONTree(reading: answer.body) else {
-                answers.refusal = answers.refusal ?? answer
-                answers.unavailable.append(cell)
+            if answer.status == 200, let tree = try? JSONTree(reading: answer.body),
+                case .object = tree
+            {
+                answers.found.append(.init(place: place, cell: cell, tree: tree))
                 continue
             }
-            answers.found.append(.init(place: place, cell: cell, tree: tree))
+            answers.unavailable.append(cell)
+            if answer.status != 200 { answers.refusals.append(answer) }
         }
         return answers
     }

@@ -59,7 +59,7 @@ final class CellCalls: Sendable {
     /// Requests on their way to one cell at once, at most.
     static let callsMax = 64
     private static let connectTimeout = Milliseconds(1000)
-    private static let answerBytesMax = 64 << 20
+    private static let answerBytesMax = 16 << 20
 
     /// Takes what came of a request.
     typealias Reply = @Sendable (CellOutcome) -> Void
@@ -112,20 +112,28 @@ final class CellCalls: Sendable {
         _ request: CellRequest, _ cell: CellMap.Cell, _ arrival: Int64, _ caller: HTTPCaller?
     ) -> CellOutcome {
         guard let caller else { return .unavailable("libcurl is missing") }
-        var last = "it has no address"
-        for url in urls(of: cell) {
+        var last = CellOutcome.unavailable("it has no address")
+        let urls = urls(of: cell)
+        for (place, url) in urls.enumerated() {
             let left = request.patience.count - max(0, ClockReading.now().elapsed - arrival)
-            guard left > 0 else { return .unavailable("no answer in time") }
+            guard left > 0 else { return place == 0 ? .unavailable("no answer in time") : last }
+            // One that hangs leaves the others their share.
+            let share = Milliseconds(left / Int64(urls.count - place))
             do throws(HTTPCallError) {
-                let answer = try caller.answer(to: Self.call(request, url, Milliseconds(left)))
-                prefer(url, of: cell)
-                return .answered(answer)
+                let answer = try caller.answer(to: Self.call(request, url, share))
+                last = .answered(answer)
+                if answer.status < 500 {
+                    prefer(url, of: cell)
+                    return last
+                }
+                if !request.mayBeSentTwice { break }
             } catch {
-                last = error.description
+                last = .unavailable(error.description)
                 if error.mayHaveArrived, !request.mayBeSentTwice { break }
             }
         }
-        return .unavailable(last)
+        if urls.count > 1 { prefer(urls[1], of: cell) }
+        return last
     }
 
     /// Returns a request as a call at one address.

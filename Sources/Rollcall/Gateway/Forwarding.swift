@@ -32,10 +32,10 @@ enum Forwarding: Equatable, Sendable {
 
 /// The lists that are made of several.
 enum MergedList: Equatable, Sendable {
-    case responders, gaps, nudges, events, alerts, incidents, inputs
+    case responders, gaps, nudges, events, alerts, incidents, silences, inputs
 
     /// True of those that the fleet cell has a part of.
-    var isOfFleetCell: Bool { self == .events || self == .alerts || self == .incidents }
+    var isOfFleetCell: Bool { [.events, .alerts, .incidents, .silences].contains(self) }
 }
 
 extension Route {
@@ -60,7 +60,8 @@ extension Route {
         case .alertHistory: .list(.incidents)
         case .inputs: .list(.inputs)
         case .take: .incident
-        case .status, .statusHistory, .regions, .regionHistory, .silences, .silence, .drills,
+        case .silences: method == .get ? .list(.silences) : .fleet
+        case .status, .statusHistory, .regions, .regionHistory, .silence, .drills,
             .drill, .cluster, .clusterCopy, .clusterMember, .clusterDrain, .clusterJoin,
             .clusterAdopt, .cells:
             .fleet

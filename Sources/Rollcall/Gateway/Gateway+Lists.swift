@@ -7,6 +7,9 @@ extension Gateway {
     /// The parameters by which a list is about one person, who is in one cell.
     private static let people: Set<String> = ["responder", "responder_id", "instead_of"]
 
+    /// Rows that each cell is asked for at least.
+    private static let shareMin = 20
+
     /// A question for a list, and how the answers become one.
     struct ListCall: Sendable {
         let call: Call
@@ -14,7 +17,7 @@ extension Gateway {
         /// Those who are asked, in the order of the cursor's places.
         let cells: [CellMap.Cell]
         /// Rows of the answer at most.
-        let limit: Int
+        var limit: Int
         /// The places behind which it begins; nil for lists with one cursor for all.
         var vector: VectorCursor?
         /// The instant until which events are waited for, by the machine's clock.
@@ -34,10 +37,18 @@ extension Gateway {
             return call.answer(
                 .problem(
                     406, "Not Acceptable",
-                    detail: "a gateway makes no stream of several: ask for pages with wait=, or for "
+                    detail:
+                        "a gateway makes no stream of several: ask for pages with wait=, or for "
                         + "one cell's with cell="), InputStats())
         }
         // Of one person it is a list of one cell, whose cursor is its own.
+        if query.contains(where: { $0.name == Router.atLeast }) {
+            return call.answer(
+                .refusal(
+                    ParameterError(
+                        detail: "\(Router.atLeast): a position is one cell's: say which by cell=")),
+                InputStats())
+        }
         let cells = person.map { [$0] } ?? (list.isOfFleetCell ? [fleetCell] : []) + map.cells
         let said = query.first { $0.name == "limit" }?.value
         guard let limit = said.map({ Int($0) }) ?? list.limitStandard,
@@ -52,7 +63,13 @@ extension Gateway {
         if let name = list.cursorName {
             let after = query.first { $0.name == name }?.value
             asked.vector = VectorCursor(count: cells.count)
-            if let after, after != "now" {
+            if after == "now" {
+                asked.vector?.places = cells.map { _ in .behind("now") }
+            } else if let after, list == .incidents, Int64(after) != nil {
+                // A number is each cell's own: the next of each is asked for, and all of these are told.
+                asked.vector?.places = cells.map { _ in .behind(after) }
+                asked.limit *= cells.count
+            } else if let after {
                 guard let vector = VectorCursor(after, count: cells.count) else {
                     return call.answer(
                         .refusal(
@@ -107,7 +124,7 @@ extension Gateway {
             guard !answers.found.isEmpty, answers.refusal == nil else {
                 return asked.call.answer(answers.failure(of: cells), InputStats())
             }
-            if isWaiting, let next = Self.waitingOn(asked, answers, places) { return ask(next) }
+            if isWaiting, let next = waitingOn(asked, answers, places) { return ask(next) }
             asked.call.answer(Self.merged(asked, answers, places), InputStats())
         }
     }
@@ -116,13 +133,19 @@ extension Gateway {
     private func request(_ asked: ListCall, at place: Int) -> CellRequest? {
         var request = asked.call.request
         if let name = asked.list.cursorName, let vector = asked.vector {
-            let isNow = request.query.contains { $0.name == name && $0.value == "now" }
             request.query.removeAll { $0.name == name }
             switch vector.places[place] {
-            case .start: if isNow { request.query.append((name: name, value: "now")) }
+            case .start: break
             case .behind(let text): request.query.append((name: name, value: text))
-            case .end: return nil
+            case .end, .leftOut: return nil
             }
+        }
+        if asked.list.isPaged, asked.limit > Self.shareMin * 2, asked.cells.count > 2 {
+            // People are spread by chance: nobody is likely to have half of a page.
+            let share = max(Self.shareMin, 2 * asked.limit / asked.cells.count)
+            request.query.removeAll { $0.name == "limit" }
+            request.query.append(
+                (name: "limit", value: "\(min(share, asked.limit, Router.limitMax))"))
         }
         if asked.list == .responders {
             let isOrdered = request.query.contains { $0.name == "sort" || $0.name == "q" }
@@ -138,11 +161,12 @@ extension Gateway {
     }
 
     /// Returns the question that goes on where nobody had an event yet; nil if it is over.
-    private static func waitingOn(
+    private func waitingOn(
         _ asked: ListCall, _ answers: CellAnswers, _ places: [Int]
     ) -> ListCall? {
         let isEmpty = answers.found.allSatisfy { $0.tree["events"]?.elements.isEmpty ?? true }
-        guard isEmpty, asked.waitUntil > ClockReading.now().elapsed else { return nil }
+        guard isEmpty, asked.waitUntil > ClockReading.now().elapsed, !accessPolicy.isClosing
+        else { return nil }
         var next = asked
         for found in answers.found {
             guard let cursor = found.tree["next"]?.text else { continue }
@@ -158,9 +182,12 @@ extension MergedList {
         switch self {
         case .gaps, .nudges, .events: "after"
         case .incidents: "before"
-        case .responders, .alerts, .inputs: nil
+        case .responders, .alerts, .silences, .inputs: nil
         }
     }
+
+    /// True of those that come page by page.
+    var isPaged: Bool { cursorName != nil || self == .responders }
 
     /// Rows of a page without a limit.
     var limitStandard: Int {
@@ -178,6 +205,7 @@ extension MergedList {
         case .nudges: "nudges"
         case .events: "events"
         case .alerts: "alerts"
+        case .silences: "silences"
         case .incidents: "incidents"
         case .inputs: "inputs"
         }

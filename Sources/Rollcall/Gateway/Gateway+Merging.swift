@@ -14,11 +14,15 @@ extension Gateway {
         } else {
             switch asked.list {
             case .responders: tree = responders(asked, answers)
-            case .alerts: tree = alerts(answers)
+            case .alerts: tree = joined(answers, "alerts")
+            case .silences: tree = joined(answers, "silences")
             case .inputs: tree = TableMerge.inputs(answers.found.map(\.tree))
             case .gaps, .nudges, .events, .incidents: tree = byTime(asked, answers, places)
             }
         }
+        var answers = answers
+        for (place, cell) in asked.cells.enumerated()
+        where asked.vector?.places[place] == .leftOut { answers.leaveOut(cell) }
         return .json(AlertJSON.bytes(tree.with(answers.missing)))
     }
 
@@ -36,18 +40,23 @@ extension Gateway {
             let own = cursors[row.source]
             return own.indices.contains(row.place) ? own[row.place] : nil
         }
-        let merge = ListMerge(sources, limit: asked.limit) { a, b in
-            guard let a = cursor(a), let b = cursor(b) else { return false }
+        func precedes(_ a: ResponderCursor?, _ b: ResponderCursor?) -> Bool {
+            guard let a, let b else { return false }
             return a.order.precedes(a.key, a.id, b.key, b.id)
         }
+        let ends = trees.map { $0["next"]?.text.flatMap { ResponderCursor(Array($0.utf8)) } }
+        let merge = ListMerge(
+            sources, limit: asked.limit, precedes: { precedes(cursor($0), cursor($1)) },
+            isBefore: { precedes(cursor($0), ends[$1]) })
         let isMore = zip(sources, merge.counts).contains { !$0.isEnd || $1 < $0.rows.count }
         let last = merge.rows.last.flatMap(cursor).map { String(decoding: $0.text, as: UTF8.self) }
         // A page of which all moved on meanwhile goes on where the first of them does.
-        let next = last ?? trees.compactMap { $0["next"]?.text }.first
+        let first = ends.compactMap(\.self).min { precedes($0, $1) }
+        let next = last ?? first.map { String(decoding: $0.text, as: UTF8.self) }
         return [
             "responders": .list(merge.rows.map { sources[$0.source].rows[$0.place] }),
             "next": isMore ? next.map { .text($0) } ?? nil : nil,
-            "total": .integer(trees.reduce(0) { $0 + ($1["total"]?.whole ?? 0) }),
+            "total": .integer(sum(trees.map { $0["total"]?.whole })),
             "as_of": earliest(trees),
         ]
     }
@@ -76,10 +85,15 @@ extension Gateway {
         var vector = asked.vector ?? VectorCursor(count: asked.cells.count)
         // Of who did not answer nothing more is asked, but for events, which are followed for ever.
         for (place, old) in vector.places.enumerated()
-        where !isForward && old != .end
+        where !isForward && old != .end && old != .leftOut
             && !answers.found.contains(where: { places[$0.place] == place })
         {
-            vector.places[place] = .end
+            vector.places[place] = .leftOut
+        }
+        // Who has no row goes on behind what was looked at there, also for whoever goes on from a row.
+        for (number, found) in answers.found.enumerated() where sources[number].rows.isEmpty {
+            let next = found.tree["next"]?.text
+            vector.places[places[found.place]] = next.map { .behind($0) } ?? .end
         }
         var rows: [JSONTree] = []
         for row in merge.rows {
@@ -94,28 +108,45 @@ extension Gateway {
             vector.places[places[found.place]] = next.map { .behind($0) } ?? .end
         }
         let own = [member, "next", "as_of"]
-        let rest = answers.found.first?.tree.members.filter { !own.contains($0.name) } ?? []
+        let trees = answers.found.map(\.tree)
+        let rest = trees.first?.members.filter { !own.contains($0.name) } ?? []
         let head: JSONTree = [
             "next": vector.isEnd ? nil : .text(vector.text),
             "as_of": earliest(answers.found.map(\.tree)),
         ]
         return JSONTree.object([.init(name: member, value: .list(rows))]).with(head)
-            .with(.object(rest))
+            .with(.object(rest.map { .init(name: $0.name, value: flag($0.name, trees)) }))
     }
 
-    // MARK: - Alerts
+    /// The value of a member beside a list, of all: they watch if all do, something is cut if it is
+    /// anywhere, and what differs is null.
+    private static func flag(_ name: String, _ trees: [JSONTree]) -> JSONTree {
+        let values = trees.map { $0[name] ?? .null }
+        switch name {
+        case "watching": return .boolean(values.allSatisfy(\.isTrue))
+        case "truncated": return .boolean(values.contains(where: \.isTrue))
+        default:
+            return values.first.map { first in values.allSatisfy { $0 == first } ? first : nil }
+                ?? nil
+        }
+    }
 
-    private static func alerts(_ answers: CellAnswers) -> JSONTree {
+    // MARK: - What each has of its own
+
+    /// Rows of all, each with its cell, in the order of these.
+    private static func joined(_ answers: CellAnswers, _ member: String) -> JSONTree {
         let trees = answers.found.map(\.tree)
         let all = answers.found.flatMap { found in
-            (found.tree["alerts"]?.elements ?? []).map { $0.with(cell(found.cell)) }
+            (found.tree[member]?.elements ?? []).map { $0.with(cell(found.cell)) }
         }
-        return [
-            "as_of": earliest(trees),
-            "watching": .boolean(trees.allSatisfy { $0["watching"]?.isTrue ?? false }),
-            "alerts": .list(all),
-            "truncated": .boolean(trees.contains { $0["truncated"]?.isTrue ?? false }),
-        ]
+        let rest = (trees.first?.members ?? []).map { one -> JSONTree.Member in
+            switch one.name {
+            case member: .init(name: member, value: .list(all))
+            case "as_of": .init(name: one.name, value: earliest(trees))
+            default: .init(name: one.name, value: flag(one.name, trees))
+            }
+        }
+        return .object(rest)
     }
 
     /// The member that says whose an alert is; null of the fleet cell's.

@@ -1,6 +1,7 @@
 import RollcallBasis
 import RollcallCore
 import RollcallSupport
+import Synchronization
 
 /// A roster, which all cells take or none: it is sent in parts, then asked what it would do, and then ended.
 /// Source: K5, I11.
@@ -10,6 +11,8 @@ extension Gateway {
         let call: Call
         let map: CellMap
         let query: RosterQuery
+        /// The parts of the cells that are named in it.
+        var parts: [BodyParts.Part] = []
         /// The verdicts of the cells on its entries so far.
         var verdict = VerdictMerge()
         /// True if an entry of it was rejected.
@@ -26,26 +29,24 @@ extension Gateway {
             return call.answer(.refusal(error), InputStats())
         }
         if query.isCheck { return answerCheck(Roster(call: call, map: map, query: query)) }
-        if query.terms.id.isEmpty {
-            query.terms.id = Array("gateway-\(UInt64.random(in: .min ... .max))".utf8)
-        }
-        let roster = Roster(call: call, map: map, query: query)
+        if query.terms.id.isEmpty { query.terms.id = rosters.id(of: call.request.body) }
         guard let parts = parts(of: call.request, map) else {
             // Whatever is wrong with it, any cell can say so.
             return pass(call, call.request, to: map.cells[0])
         }
+        let roster = Roster(call: call, map: map, query: query, parts: parts)
         if parts.isEmpty { return query.terms.hasMore ? conclude(roster) : check(roster) }
         var request = request(roster, hasMore: true)
         request.body = call.request.body
         send(parts, of: call, request, map) { [self] outcomes in
-            take(outcomes, parts, of: roster)
+            take(outcomes, of: roster)
         }
     }
 
     /// Goes on once each cell has its entries.
-    private func take(_ outcomes: [CellOutcome], _ parts: [BodyParts.Part], of roster: Roster) {
+    private func take(_ outcomes: [CellOutcome], of roster: Roster) {
         var roster = roster
-        for (part, outcome) in zip(parts, outcomes) {
+        for (part, outcome) in zip(roster.parts, outcomes) {
             if case .answered(let answer) = outcome {
                 roster.isRejected = roster.isRejected || answer.status == 422
                 // Of one that has ended there the last word says whether it is complete.
@@ -91,7 +92,18 @@ extension Gateway {
     ) {
         var request = request(roster, hasMore: false)
         request.query.append((name: "check", value: "true"))
-        toAll(roster, request) { answers in
+        request.contentType = "application/json"
+        let cells = roster.map.cells
+        guard let passed = passed(roster.call, request, body: Self.nobody) else {
+            return roster.call.answer(Self.notFound, InputStats())
+        }
+        let now = ClockReading.now().elapsed
+        calls.send(cells.map { (passed, $0) }, arrival: now) { outcomes in
+            let found = Self.answers(outcomes, cells)
+            guard found.found.count == cells.count else {
+                return roster.call.answer(Self.missing(found), InputStats())
+            }
+            let answers = found.found.map(\.tree)
             var (active, retiring, refusing) = (Int64(0), Int64(0), false)
             for answer in answers {
                 let one = (answer["active"]?.whole ?? 0, answer["retiring"]?.whole ?? 0)
@@ -104,38 +116,38 @@ extension Gateway {
         }
     }
 
-    // MARK: - The end
+    /// The body of a word without entries.
+    private static let nobody = Array("[]".utf8)
 
-    private func end(_ roster: Roster) {
-        toAll(roster, request(roster, hasMore: false)) { answers in
-            var verdict = roster.verdict
-            for answer in answers { verdict.add(end: answer) }
-            roster.call.answer(verdict.response(isPartialTaken: false), InputStats())
-        }
+    private static func missing(_ answers: CellAnswers) -> HTTPResponse {
+        if let refusal = answers.refusal { return response(refusal) }
+        let names = answers.unavailable.map { words($0) }.joined(separator: ", ")
+        return Router.unavailable("\(names) did not take it")
     }
 
-    /// Sends a word without entries to all cells; goes on with what all of them answer, or says who does not.
-    private func toAll(
-        _ roster: Roster, _ request: HTTPRequest,
-        then: @escaping @Sendable ([JSONTree]) -> Void
-    ) {
+    // MARK: - The end
+
+    /// Tells all cells that it has ended, each with its own entries once more: so one that ended before is
+    /// known by them.
+    private func end(_ roster: Roster) {
         let cells = roster.map.cells
-        guard let passed = passed(roster.call, request, body: Array("[]".utf8)) else {
-            return roster.call.answer(Self.notFound, InputStats())
+        let own = Dictionary(uniqueKeysWithValues: roster.parts.map { ($0.cell, $0) })
+        var requests: [(request: CellRequest, cell: CellMap.Cell)] = []
+        for (place, cell) in cells.enumerated() {
+            var request = request(roster, hasMore: false)
+            if own[place] == nil { request.contentType = "application/json" }
+            guard let passed = passed(roster.call, request, body: own[place]?.body ?? Self.nobody)
+            else { return roster.call.answer(Self.notFound, InputStats()) }
+            requests.append((passed, cell))
         }
-        let now = ClockReading.now().elapsed
-        calls.send(cells.map { (passed, $0) }, arrival: now) { outcomes in
-            let answers = Self.answers(outcomes, cells)
-            guard answers.found.count < cells.count else {
-                return then(answers.found.map(\.tree))
+        calls.send(requests, arrival: ClockReading.now().elapsed) { [self] outcomes in
+            var verdict = VerdictMerge()
+            for (place, outcome) in outcomes.enumerated() {
+                let none = BodyParts.Part(cell: place, body: [], places: [], itemCount: 0)
+                verdict.add(own[place] ?? none, of: cells[place], outcome)
             }
-            if let refusal = answers.refusal {
-                return roster.call.answer(Self.response(refusal), InputStats())
-            }
-            let names = answers.unavailable.map { Self.words($0) }.joined(separator: ", ")
-            roster.call.answer(
-                Router.unavailable("\(names) did not take it, and the others may have"),
-                InputStats())
+            if !verdict.isPartial { rosters.forget(roster.call.request.body) }
+            roster.call.answer(verdict.response(isPartialTaken: false), InputStats())
         }
     }
 
@@ -143,7 +155,6 @@ extension Gateway {
     private func request(_ roster: Roster, hasMore: Bool) -> HTTPRequest {
         let terms = roster.query.terms
         var request = roster.call.request
-        request.contentType = hasMore ? request.contentType : "application/json"
         let own = ["roster", "more", "shrink", "check"]
         request.query.removeAll { own.contains($0.name) }
         request.query.append((name: "roster", value: String(decoding: terms.id, as: UTF8.self)))
@@ -153,5 +164,30 @@ extension Gateway {
             request.query.append((name: "shrink", value: "allow"))
         }
         return request
+    }
+}
+
+/// The ids of rosters that came whole, which a gateway sends in parts: the same body goes on under the same
+/// one until it has ended, so that one that is refused again and again opens no other each time.
+final class RosterIDs: Sendable {
+    private static let keptMax = 64
+    private let ids = Mutex<[(body: UInt64, id: [UInt8])]>([])
+
+    /// The id of a body.
+    func id(of body: [UInt8]) -> [UInt8] {
+        let hash = StableHash.of(body.span, 0..<body.count)
+        return ids.withLock { ids in
+            if let known = ids.first(where: { $0.body == hash }) { return known.id }
+            let id = Array("gateway-\(UInt64.random(in: .min ... .max))".utf8)
+            ids.append((hash, id))
+            if ids.count > Self.keptMax { ids.removeFirst() }
+            return id
+        }
+    }
+
+    /// Forgets the id of a body whose roster has ended.
+    func forget(_ body: [UInt8]) {
+        let hash = StableHash.of(body.span, 0..<body.count)
+        ids.withLock { $0.removeAll { $0.body == hash } }
     }
 }

@@ -26,7 +26,7 @@ extension Gateway {
         send(parts, of: call, rest, map) { outcomes in
             // What one cell has answered on all of it needs no other words.
             if parts.count == 1, !isPartialTaken, case .answered(let answer) = outcomes[0],
-                answer.status != 421, answer.status < 500
+                answer.status != 421, Self.isDocument(answer)
             {
                 return call.answer(Self.response(answer), InputStats())
             }
@@ -40,9 +40,10 @@ extension Gateway {
 
     /// Returns the parts of a body; nil if it cannot be divided.
     func parts(of request: HTTPRequest, _ map: CellMap) -> [BodyParts.Part]? {
-        BodyParts(
+        let most = Router.limits(limits.current, Router.standingForm(request))
+        return BodyParts(
             request.body, format: Router.format(request.contentType) ?? .json, owners: map.owners,
-            depthMax: limits.current.depthMax)?.parts
+            depthMax: most.depthMax, itemsMax: most.itemsMax)?.parts
     }
 
     /// Sends each cell its part of a request, and goes on with what came of all.
@@ -67,23 +68,48 @@ extension Gateway {
         pass(call, call.request, to: cell)
     }
 
-    /// Passes on what a phone sent in its own words: to the cell of whose name is known without reading
-    /// them, and else to the one that the first one names.
+    /// Cells that are asked whose phone it is, at most.
+    private static let inputAttemptsMax = 3
+
+    /// Passes on what a phone sent in its own words: to the cell of the id that stands outside of them, else
+    /// to any, and on to the one that it names.
     func passInput(_ call: Call, _ map: CellMap) {
-        guard let passed = passed(call, call.request) else {
-            return call.answer(Self.notFound, InputStats())
+        // What asks by HEAD brings nothing.
+        if call.request.isHead {
+            return call.answer(HTTPResponse(status: 200), InputStats())
         }
         let id = call.target.id.isEmpty ? call.request.user ?? [] : call.target.id
-        let first = id.isEmpty ? map.cells[0] : map.cell(ofPerson: id)
-        calls.send(passed, to: first, arrival: call.arrival) { [calls] outcome in
-            guard case .answered(let answer) = outcome, answer.status == 421,
-                let name = (try? JSONTree(reading: answer.body))?["cell"]?.text,
-                let place = map.place(of: Array(name.utf8)), map.cells[place].name != first.name
-            else { return call.answer(Self.response(outcome, of: first), InputStats()) }
-            let second = map.cells[place]
-            calls.send(passed, to: second, arrival: call.arrival) { outcome in
-                call.answer(Self.response(outcome, of: second), InputStats())
+        let first = id.isEmpty ? map.cells.indices.randomElement() : map.place(ofPerson: id)
+        passInput(call, map, to: first ?? 0, tried: [])
+    }
+
+    private func passInput(_ call: Call, _ map: CellMap, to place: Int, tried: [Int]) {
+        guard var passed = passed(call, call.request) else {
+            return call.answer(Self.notFound, InputStats())
+        }
+        let tried = tried + [place]
+        let isLast = tried.count == min(Self.inputAttemptsMax, map.cells.count)
+        // One that hangs leaves others the time to say whose it is.
+        if !isLast { passed.patience = Milliseconds(CellCalls.patience.count / 2) }
+        let now = ClockReading.now().elapsed
+        calls.send(passed, to: map.cells[place], arrival: now) { [self] outcome in
+            var next: Int?
+            switch outcome {
+            case .answered(let answer) where answer.status == 421:
+                let name = (try? JSONTree(reading: answer.body))?["cell"]?.text
+                next = name.flatMap { map.place(of: Array($0.utf8)) }
+            case .answered(let answer) where answer.status < 500: break
+            default: next = map.cells.indices.filter { !tried.contains($0) }.randomElement()
             }
+            if let next, !tried.contains(next), !isLast {
+                return passInput(call, map, to: next, tried: tried)
+            }
+            // Whose it is, is no question to the phone.
+            if case .answered(let answer) = outcome, answer.status == 421 {
+                return call.answer(
+                    Router.unavailable("the cell whose person it is does not answer"), InputStats())
+            }
+            call.answer(Self.response(outcome, of: map.cells[place]), InputStats())
         }
     }
 
@@ -97,17 +123,23 @@ extension Gateway {
         let cells = [fleetCell] + map.cells
         calls.send(cells.map { (passed.plain, $0) }, arrival: call.arrival) { outcomes in
             var taken: HTTPCallAnswer?
+            var refusal: HTTPCallAnswer?
             var missing: [String] = []
             for (cell, outcome) in zip(cells, outcomes) {
-                guard case .answered(let answer) = outcome, answer.status < 500 else {
+                guard case .answered(let answer) = outcome, Self.isDocument(answer) else {
                     missing.append(Self.words(cell))
                     continue
                 }
-                // What is wrong with it is wrong everywhere.
-                guard answer.status == 200 else {
-                    return call.answer(Self.response(answer), InputStats())
+                if answer.status == 200 {
+                    taken = taken ?? answer
+                } else {
+                    refusal = refusal ?? answer
+                    missing.append(Self.words(cell))
                 }
-                taken = taken ?? answer
+            }
+            // What is wrong with it is wrong everywhere, unless somebody took it.
+            if taken == nil, let refusal {
+                return call.answer(Self.response(refusal), InputStats())
             }
             // One beat that is missing counts for nothing; who is not switched off raises an alarm.
             let isEnough = missing.isEmpty || call.route.method == .post
@@ -146,13 +178,13 @@ extension Gateway {
             let trees = answers.found.map(\.tree)
             let skipped = WakeReason.allCases.compactMap { reason -> JSONTree.Member? in
                 let name = "\(reason.word)"
-                let count = trees.reduce(0) { $0 + ($1["skipped"]?[name]?.whole ?? 0) }
+                let count = Self.sum(trees.map { $0["skipped"]?[name]?.whole })
                 return count > 0 ? .init(name: name, value: .integer(count)) : nil
             }
             let merged = first.tree.members.compactMap { member -> JSONTree.Member? in
                 switch member.name {
                 case "woken", "beyond":
-                    let sum = trees.reduce(0) { $0 + ($1[member.name]?.whole ?? 0) }
+                    let sum = Self.sum(trees.map { $0[member.name]?.whole })
                     return .init(name: member.name, value: .integer(sum))
                 case "skipped": return .init(name: "skipped", value: .object(skipped))
                 case "decisions":
@@ -180,16 +212,19 @@ extension Gateway {
         calls.send(cells.map { (passed.plain, $0) }, arrival: call.arrival) { outcomes in
             var missing: CellMap.Cell?
             var unknown: HTTPCallAnswer?
+            var refusal: HTTPCallAnswer?
             for (cell, outcome) in zip(cells, outcomes) {
-                guard case .answered(let answer) = outcome else {
+                guard case .answered(let answer) = outcome, Self.isDocument(answer) else {
                     missing = missing ?? cell
                     continue
                 }
-                guard answer.status == 404 else {
-                    return call.answer(Self.response(answer), InputStats())
+                switch answer.status {
+                case 200: return call.answer(Self.response(answer), InputStats())
+                case 404: unknown = answer
+                default: refusal = refusal ?? answer
                 }
-                unknown = answer
             }
+            if let refusal { return call.answer(Self.response(refusal), InputStats()) }
             guard missing == nil, let unknown else {
                 let words = missing.map { Self.words($0) } ?? "nobody"
                 return call.answer(

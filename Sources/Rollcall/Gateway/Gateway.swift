@@ -28,6 +28,7 @@ package final class Gateway: HTTPEdge {
     /// Those by whom events are waited for, who must take no place of anybody else.
     let waits: CellCalls
     let streams: StreamRelay
+    let rosters = RosterIDs()
     let follower: MapFollower
     let fleetCell: CellMap.Cell
     let limits: BodyLimits
@@ -38,7 +39,8 @@ package final class Gateway: HTTPEdge {
     /// settings again, and says what is wrong with them; `onTurn` is called twice a second.
     init(
         urls: [[UInt8]], token: Secret?, accessPolicy: AccessPolicy, limits: BodyLimits,
-        metrics: MetricsNegotiation, streamsMax: Int, log: Logger, onTurn: @escaping @Sendable () -> Void,
+        metrics: MetricsNegotiation, streamsMax: Int, log: Logger,
+        onTurn: @escaping @Sendable () -> Void,
         reload: @escaping @Sendable (@escaping @Sendable (String?) -> Void) -> Void
     ) {
         self.accessPolicy = accessPolicy
@@ -77,11 +79,32 @@ package final class Gateway: HTTPEdge {
             let rules = accessPolicy.rules
             refusal =
                 unauthenticated(request, nil, nil, accessPoint, rules) ?? foreign(request, rules)
+                ?? refusalAtInput(request, routes, rules)
         } else {
             refusal = self.refusal(
                 of: request, to: target?.resource, routes, at: accessPoint)
         }
         if let refusal { stats.edge.answered(label, code: refusal.status, after: .zero) }
+        return refusal
+    }
+
+    /// Refuses what no cell would take of a phone: whose it is, they know.
+    private func refusalAtInput(
+        _ request: HTTPRequest, _ routes: [Route], _ rules: AccessPolicy.Rules
+    ) -> HTTPResponse? {
+        guard routes.contains(where: { $0.method.rawValue == request.method }) else {
+            return .problem(
+                405, "Method Not Allowed", detail: "see the Allow header",
+                headers: [("Allow", "GET, HEAD, POST, PUT")])
+        }
+        let isNamed = request.query.contains { $0.name == Router.tokenParameter }
+        if !rules.access.isOpen, request.authorization == nil, !isNamed {
+            accessPolicy.count(.token)
+            return Self.noToken(request)
+        }
+        guard request.method != "GET",
+            case .refused(let refusal) = BodyCoding.choice(request.contentEncoding)
+        else { return nil }
         return refusal
     }
 
@@ -277,6 +300,9 @@ package final class Gateway: HTTPEdge {
 }
 
 extension CellMap {
+    /// The place of the cell that has a person.
+    func place(ofPerson id: [UInt8]) -> Int { Int(owners[PersonSlot.of(id)]) }
+
     /// The cell that has a person.
-    func cell(ofPerson id: [UInt8]) -> Cell { cells[Int(owners[PersonSlot.of(id)])] }
+    func cell(ofPerson id: [UInt8]) -> Cell { cells[place(ofPerson: id)] }
 }

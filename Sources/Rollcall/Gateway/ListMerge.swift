@@ -21,20 +21,25 @@ struct ListMerge {
     private(set) var counts: [Int]
 
     /// The first `limit` rows of all, in the order that `precedes` says; of equals the first source's come
-    /// first. It ends where a source that has more behind its rows is used up.
-    init(_ sources: [Source], limit: Int, precedes: (Row, Row) -> Bool) {
+    /// first. It ends where a source that has more behind its rows is used up, but for rows that stand
+    /// before what comes there, as `isBefore` says of a row and the source.
+    init(
+        _ sources: [Source], limit: Int, precedes: (Row, Row) -> Bool,
+        isBefore: (Row, Int) -> Bool = { _, _ in false }
+    ) {
         counts = [Int](repeating: 0, count: sources.count)
         while rows.count < limit {
             var best: Row?
+            var usedUp: [Int] = []
             for (number, source) in sources.enumerated() {
                 guard counts[number] < source.rows.count else {
-                    if source.isEnd { continue }
-                    return
+                    if !source.isEnd { usedUp.append(number) }
+                    continue
                 }
                 let row = Row(source: number, place: counts[number])
                 if best.map({ precedes(row, $0) }) ?? true { best = row }
             }
-            guard let best else { return }
+            guard let best, usedUp.allSatisfy({ isBefore(best, $0) }) else { return }
             rows.append(best)
             counts[best.source] += 1
         }
@@ -47,6 +52,8 @@ struct VectorCursor: Equatable {
     /// A place in one list.
     enum Place: Equatable {
         case start, end
+        /// Who did not answer on an earlier page, and is named on each that follows.
+        case leftOut
         case behind(String)
     }
 
@@ -56,6 +63,7 @@ struct VectorCursor: Equatable {
     private static let separator: Character = "~"
     private static let start = "-"
     private static let end = "."
+    private static let leftOut = "!"
 
     /// The beginning of `count` lists.
     init(count: Int) { places = [Place](repeating: .start, count: count) }
@@ -68,13 +76,14 @@ struct VectorCursor: Equatable {
             switch part {
             case Self.start[...]: .start
             case Self.end[...]: .end
+            case Self.leftOut[...]: .leftOut
             default: .behind(String(part))
             }
         }
     }
 
     /// True if nothing comes behind it.
-    var isEnd: Bool { places.allSatisfy { $0 == .end } }
+    var isEnd: Bool { places.allSatisfy { $0 == .end || $0 == .leftOut } }
 
     /// It as the text of `next`.
     var text: String {
@@ -82,6 +91,7 @@ struct VectorCursor: Equatable {
             switch place {
             case .start: Self.start
             case .end: Self.end
+            case .leftOut: Self.leftOut
             case .behind(let text): text
             }
         }.joined(separator: String(Self.separator))

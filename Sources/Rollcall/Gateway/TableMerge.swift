@@ -20,7 +20,8 @@ enum TableMerge {
                 rows[place] = sum(rows[place], row, except: Set(keys))
             } else {
                 places[key] = rows.count
-                rows.append(row)
+                // Of one among several only a part of the whole is known.
+                rows.append(trees.count > 1 ? withoutShares(row) : row)
             }
         }
         let count = rows.first?.names.first { !keys.contains($0) } ?? ""
@@ -28,6 +29,10 @@ enum TableMerge {
         let whole = trees.dropFirst().reduce(first) { sum($0, $1, except: ["by", "rows"]) }
         return .object(
             whole.members.map { $0.name == "rows" ? .init(name: "rows", value: .list(rows)) : $0 })
+    }
+
+    private static func withoutShares(_ row: JSONTree) -> JSONTree {
+        .object(row.members.map { $0.name == "share" ? .init(name: "share", value: .null) : $0 })
     }
 
     /// The counts of what came by each input, by its name.
@@ -49,7 +54,8 @@ enum TableMerge {
         switch (a, b) {
         case (.null, _): return b
         case (_, .null): return a
-        case (.integer(let one), .integer(let other)): return .integer(one + other)
+        case (.integer(let one), .integer(let other)):
+            return .integer(Gateway.sum([one, other]))
         case (.number, _), (_, .number):
             guard let one = a.number, let other = b.number else { return a }
             return .number(one + other)
@@ -74,6 +80,9 @@ enum TableMerge {
     ) -> JSONTree {
         if except.contains(name) { return a }
         if unknown.contains(name) { return .null }
+        if name == "as_of", let one = a.instant, let other = b.instant {
+            return one < other ? a : b
+        }
         if greatest.contains(name) {
             return a.number ?? 0 < b.number ?? 0 ? b : a
         }

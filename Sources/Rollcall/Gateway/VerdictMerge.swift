@@ -45,15 +45,10 @@ struct VerdictMerge {
             }
             let detail = tree?["detail"]?.text.map { ": \($0)" } ?? ""
             // What this gateway knows of whose they are is no fault of the client's.
-            let isOwnFault = answer.status == 421 || answer.status >= 500
+            let isOwnFault = answer.status == 421 || !Gateway.isDocument(answer)
             if !isOwnFault { refusals.append(answer) }
             note(part, cell, "it answers \(answer.status)\(detail)")
         }
-    }
-
-    /// Adds that a roster has ended in a cell, which says how many people it retired.
-    mutating func add(end tree: JSONTree) {
-        retired = (retired ?? 0) + (tree["retired"]?.whole ?? 0)
     }
 
     private mutating func note(_ part: BodyParts.Part, _ cell: CellMap.Cell, _ why: String) {
@@ -62,12 +57,12 @@ struct VerdictMerge {
     }
 
     private mutating func add(_ part: BodyParts.Part, _ tree: JSONTree) {
-        accepted += tree["accepted"]?.whole ?? 0
-        duplicates += tree["duplicates"]?.whole ?? 0
+        accepted = Gateway.sum([accepted, tree["accepted"]?.whole])
+        duplicates = Gateway.sum([duplicates, tree["duplicates"]?.whole])
         for (place, word) in Self.counts.enumerated() {
-            updates[place] += tree["updates"]?[word]?.whole ?? 0
+            updates[place] = Gateway.sum([updates[place], tree["updates"]?[word]?.whole])
         }
-        if let count = tree["retired"]?.whole { retired = (retired ?? 0) + count }
+        if let count = tree["retired"]?.whole { retired = Gateway.sum([retired, count]) }
         rejected += Self.notes(tree["rejected"], part)
         problems += Self.notes(tree["problems"], part)
         guard case .list(let standings) = tree["you"] else { return }
@@ -95,11 +90,11 @@ struct VerdictMerge {
     /// The answer to the whole: 200 with what is `unavailable` if the client asked for it, 503 else. A
     /// `refusal` says why nothing of it counts.
     func response(isPartialTaken: Bool, refusal: String? = nil) -> HTTPResponse {
-        if refusals.count == partCount, let first = refusals.first,
-            refusals.allSatisfy({ $0.status == first.status })
-        {
-            return Gateway.response(first)
-        }
+        let isOfAll =
+            refusals.count == partCount && Set(refusals.map(\.status)).count == 1
+        // What is wrong with the body is not put right by sending it again.
+        let ofBody = refusals.first { [400, 413, 415].contains($0.status) }
+        if let refusal = isOfAll ? refusals.first : ofBody { return Gateway.response(refusal) }
         let isEmpty = unavailable.isEmpty && accepted == 0 && duplicates == 0
         let isRefused = refusal != nil || (isEmpty && !rejected.isEmpty)
         var tree: JSONTree = [:]

@@ -27,9 +27,12 @@ package struct BodyParts: Sendable {
     package let itemCount: Int
 
     /// The parts of a body by `owners`, the places of the cells of all slots. An item of which no id can
-    /// be read goes with another one, to be rejected there. Nil if it is no JSON, or is nested too deep.
-    package init?(_ body: [UInt8], format: BodyFormat, owners: [UInt16], depthMax: Int) {
-        var reader = Reader(owners: owners, depthMax: depthMax)
+    /// be read goes with another one, to be rejected there. Nil if it is no JSON, is nested too deep or has
+    /// more than `itemsMax` items.
+    package init?(
+        _ body: [UInt8], format: BodyFormat, owners: [UInt16], depthMax: Int, itemsMax: Int = .max
+    ) {
+        var reader = Reader(owners: owners, depthMax: depthMax, itemsMax: itemsMax)
         let isRead =
             switch format {
             case .json: reader.readDocument(body.span)
@@ -53,16 +56,20 @@ private struct Reader {
 
     private let owners: [UInt16]
     private let depthMax: Int
+    private let itemsMax: Int
     private(set) var items: [Item] = []
     /// The object that says when the body was sent, if it stands in front (D10).
     private var head: Item?
     private var isList = true
     private var place = 0
 
-    init(owners: [UInt16], depthMax: Int) {
+    init(owners: [UInt16], depthMax: Int, itemsMax: Int) {
         self.owners = owners
         self.depthMax = depthMax
+        self.itemsMax = itemsMax
     }
+
+    private var isTooLong: Bool { items.count > itemsMax }
 
     // MARK: - Reading
 
@@ -75,6 +82,7 @@ private struct Reader {
                 var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), body)
                 while more {
                     try readItem(&cursor, body)
+                    if isTooLong { return false }
                     more = try cursor.hasNext(closing: UInt8(ascii: "]"), body)
                 }
             } else {
@@ -92,6 +100,7 @@ private struct Reader {
         var cursor = JSONCursor(range: 0..<body.count, depthMax: depthMax, isLine: true)
         while cursor.nextLine(body) {
             if cursor.isAtEnd(body) { continue }
+            if isTooLong { return false }
             let begin = cursor.position
             let (known, before) = (items.count, place)
             do throws(JSONError) {
@@ -107,7 +116,7 @@ private struct Reader {
                 place = before + 1
             }
         }
-        return true
+        return !isTooLong
     }
 
     private mutating func readItem(

@@ -93,11 +93,11 @@ export function personActions(person) {
 
 /** The button that ends a silence, and what came of it. */
 export function silenceActions(one) {
-  const about = `silence ${one.id}`;
+  const about = `silence ${one.id}${cellOf(one)}`;
   const isMissing = whoIs() !== null && !may("act");
   return [button("End it", () => needing("act", "To end a silence", () => run(
     about, "Ending it…", async () => {
-      await once(about, "DELETE", `v1/silences/${one.id}`);
+      await once(about, "DELETE", `v1/silences/${one.id}${cellOf(one)}`);
       shownPage()?.refresh();
       return `Silence ${one.id} is over.`;
     })), { describes: `silence ${one.id}`, isMissing }), outcome(about)];
@@ -181,15 +181,20 @@ function take(one, about) {
   });
 }
 
+// Of a fleet of many cells numbers are each cell's own; those of the fleet cell, and of one watch, have none.
+function cellOf(one) {
+  return one.cell ? `?cell=${encodeURIComponent(one.cell)}` : "";
+}
+
 function takePath(one) {
-  return `v1/incidents/${encodeURIComponent(one.key ?? String(one.incident))}/take`;
+  return `v1/incidents/${encodeURIComponent(one.key ?? String(one.incident))}/take${cellOf(one)}`;
 }
 
 function giveBack(one, about) {
   run(about, "Giving it back…", async () => {
     // Of a storm that tells of it, it is the storm that was taken.
     const incident = one.taken?.incident ?? one.incident;
-    await once(`give ${about}`, "DELETE", `v1/incidents/${incident}/take`);
+    await once(`give ${about}`, "DELETE", `v1/incidents/${incident}/take${cellOf(one)}`);
     shownPage()?.refresh();
     return "Nobody sees to it: what is due is told now.";
   });
@@ -254,9 +259,7 @@ function silence(one, about) {
       keepName(author);
       const end = fields.length === "until"
         ? { ends_at: new Date(fields.end).toISOString() } : { duration: fields.length };
-      // Of a fleet of many cells each mutes its own.
-      const cell = one.cell ? `?cell=${encodeURIComponent(one.cell)}` : "";
-      const answer = await once(`silence ${about}`, "POST", `v1/silences${cell}`, {
+      const answer = await once(`silence ${about}`, "POST", `v1/silences${cellOf(one)}`, {
         matchers: scope.matchers, author, comment: fields.comment.trim(), ...end,
       });
       const found = answer.silence;

@@ -38,7 +38,7 @@ export const alertsView = {
     if (wanted !== null) {
       const found = wanted.number > 0
         ? await ask(`v1/alerts/history?before=${wanted.number + 1}&limit=1`) : null;
-      memory.one = found?.incidents.find((one) => one.incident === wanted.number) ?? null;
+      memory.one = found?.incidents.find((one) => isMeant(one, wanted)) ?? null;
       memory.isOutOfSight = found?.truncated === true;
       memory.incident = wanted;
       memory.history = null;
@@ -98,7 +98,12 @@ function incident(text) {
   if (text === null) return null;
   const parts = /^(?:rollcall-[0-9a-f]{16}-)?(-?\d{1,15}|store|state)(?:-[\w.-]{1,64})?$/.exec(text);
   if (parts === null) return { number: 0 };
-  return { number: Number(parts[1]) || 0, ofStore: ofStore[parts[1]] };
+  return { number: Number(parts[1]) || 0, ofStore: ofStore[parts[1]], key: /^rollcall-[0-9a-f]{16}-\d+/.exec(text)?.[0] };
+}
+
+// A number alone is several incidents' in a fleet of many cells: the key tells whose.
+function isMeant(one, { number: wanted, key }) {
+  return wanted > 0 && one.incident === wanted && (key === undefined || !one.key || one.key === key);
 }
 
 // Told from memory: the store holds nothing of them.
@@ -108,9 +113,8 @@ function single(context) {
   const { memory, alerts, silences, now, link } = context;
   const { one, incident: wanted } = memory;
   const all = h("a", { href: link("alerts") }, "All alerts");
-  const isMeant = (alert) => (wanted.ofStore
-    ? alert.alertname === wanted.ofStore : wanted.number > 0 && alert.incident === wanted.number);
-  const current = alerts.alerts.find(isMeant);
+  const current = alerts.alerts.find((alert) => (wanted.ofStore
+    ? alert.alertname === wanted.ofStore : isMeant(alert, wanted)));
   if (!one && !current) return section("history", "Not found", all, nothing(missing(memory)));
   return [
     current ? section("firing", current.state === "firing" ? "It fires now" : "It is pending", all,
@@ -136,7 +140,7 @@ function missing({ incident: wanted, isOutOfSight }) {
 function silencesPart({ silences: list, now }) {
   if (list.length === 0) return null;
   return section("silences", count(list.length, "silence", "silences"), null,
-    h("ul", { class: "silences" }, list.map((one) => h("li", { key: one.id },
+    h("ul", { class: "silences" }, list.map((one) => h("li", { key: `${one.cell ?? ""} ${one.id}` },
       h("strong", null, `Silence ${one.id}: `),
       matchers(one), h("span", { class: "aside" }, " by ", name(one.author), ": ",
         plain(one.comment), "; ends ", ago(one.ends_at, now())), silenceActions(one)))));
@@ -146,15 +150,20 @@ function matchers(one) {
   return (one.matchers ?? []).map((matcher, place) => [place ? ", " : "", name(matcher)]);
 }
 
+// Of a fleet of many cells each counts its own.
+function keyOf(one) {
+  return one.cell ? `${one.cell}-${one.incident}` : String(one.incident);
+}
+
 function history({ memory, now, link, refresh }) {
   const known = new Set();
   const all = [...memory.history.incidents, ...memory.older.incidents]
-    .filter((one) => !known.has(one.incident) && known.add(one.incident));
+    .filter((one) => !known.has(keyOf(one)) && known.add(keyOf(one)));
   const next = memory.older.next === undefined ? memory.history.next : memory.older.next;
   return section("history", "History", "what fired, newest first",
     all.length
       ? h("div", { class: "incidents" }, all.map((one) => h(
-        "details", { key: one.incident, class: "incident", id: `incident-${one.incident}` },
+        "details", { key: keyOf(one), class: "incident", id: `incident-${keyOf(one)}` },
         h("summary", null, headline(one, now())), runbook(one), story(one, now(), link))))
       : nothing("No alert has fired yet."),
     next !== null
