@@ -478,6 +478,12 @@ class DoorTests(GatewayTestCase):
         eventually(
             lambda: self.gateway.get("/v1/status").json()["responders"]["ONLINE"] == 6, SOON,
             "the fleet cell counts all")
+        # What it missed while it was away, the cells did not.
+        self.servers["f"].kill()
+        self.begin("f")
+        eventually(
+            lambda: self.gateway.get("/v1/status").json().get("reachable") == {
+                "yes": 6, "of": 6, "at_most": False}, SOON, "all can be reached")
         region, = self.gateway.get("/v1/regions").json()["regions"]
         self.assertEqual(region["active"], 6)
         silence = self.gateway.write("/v1/silences", {

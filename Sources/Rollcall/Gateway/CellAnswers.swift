@@ -16,7 +16,7 @@ struct CellAnswers {
     fileprivate(set) var found: [Found] = []
     /// Those who did not answer, or failed.
     fileprivate(set) var unavailable: [CellMap.Cell] = []
-    /// What others of these answered.
+    /// The answers of these that are no documents of the kind asked for.
     fileprivate var refusals: [HTTPCallAnswer] = []
 
     /// A refusal that is one of the question: what is wrong with it is wrong everywhere. Who is not let in at

@@ -52,7 +52,7 @@ struct VectorCursor: Equatable {
     /// A place in one list.
     enum Place: Equatable {
         case start, end
-        /// Who did not answer on an earlier page, and is named on each that follows.
+        /// A cell that did not answer on an earlier page, and is named on each that follows.
         case leftOut
         case behind(String)
     }
