@@ -294,6 +294,26 @@ class FleetTests(CellTestCase):
         self.assertFalse(self.standing("aa")["has_slots"])
         eventually(lambda: "they take nobody" in servers["f"].log(), SOON, "the log says so")
 
+    def test_a_fleet_cell_without_its_store_that_starts_first_goes_on_behind_its_cells(self):
+        servers = self.fleet()
+        # A map of version 2, of which the lost store knew.
+        servers["f"].stop()
+        servers["f"].configure(self.config("f").replace(self.url("a"), self.url("a") + "/x"))
+        servers["f"].start()
+        eventually(lambda: servers["b"].get("/v1/cells").json()["version"] == 2, SOON, "b has it")
+        for name in "abf":
+            servers[name].kill()
+        os.remove(servers["f"].store)
+        servers["f"].configure(self.config("f"))
+        servers["f"].start()
+        eventually(lambda: servers["f"].get("/v1/cells").json()["version"] == 1, SOON, "it begins anew")
+        for name in "ab":
+            servers[name].start()
+        for name in "ab":
+            self.wait_for_map(name, 3)
+            eventually(lambda name=name: self.standing(name)["heard_through"], SOON, "it is heard")
+            self.assertIsNone(self.standing(name)["problem"])
+
     def test_addresses_follow_the_settings_and_slots_stay(self):
         servers = self.fleet()
         slots = [cell["slots"] for cell in servers["a"].get("/v1/cells").json()["cells"]]

@@ -126,6 +126,28 @@ import Testing
         }
     }
 
+    @Test func `K1: a fleet cell that lost its store goes on behind what its cells hold`() throws {
+        let cells = ["a", "b"].map {
+            CellMap.Cell(name: Array($0.utf8), urls: [Array("http://\($0)".utf8)])
+        }
+        let first = try #require(CellMap(first: cells))
+        #expect(first.following(first) == nil)
+        let later = CellMap(version: 7, cells: first.cells, owners: first.owners)
+        #expect(first.following(later) == later)
+        #expect(later.following(first) == nil, "an older one says nothing")
+        var moved = cells
+        moved[0].urls = [Array("http://c".utf8)]
+        let other = CellMap(version: 7, cells: moved, owners: first.owners)
+        #expect(first.following(other)?.version == 8)
+        #expect(first.following(other)?.cells == first.cells)
+        let turned = CellMap(version: 7, cells: first.cells, owners: first.owners.map { 1 - $0 })
+        #expect(first.following(turned) == nil, "slots do not move")
+        // Nobody could read a version beyond.
+        let last = CellMap(version: CellMap.versionMax, cells: moved, owners: first.owners)
+        #expect(first.following(last) == nil)
+        #expect(last.following(cells) == nil)
+    }
+
     @Test func `K1: addresses follow the settings by a new version, slots stay`() throws {
         let map = try Self.map("a", "b")
         #expect(map.following([Self.cell("a"), Self.cell("b")]) == nil)

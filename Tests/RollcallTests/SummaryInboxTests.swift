@@ -67,4 +67,40 @@ import Testing
         #expect(inbox.through(Self.wall(1000)) == Self.wall(1000))
         #expect(Self.stamps(inbox.take(through: Self.wall(1000))) == [[500, 1000]])
     }
+
+    @Test func `K2: what no clock can show is not heard`() {
+        var summary = Self.summary("a", through: 10, changes: [5])
+        #expect(Event.summaries([summary]).isCredible)
+        for through in [Int64.min, -1, .max] {
+            summary.through = Timestamp(milliseconds: through)
+            #expect(!Event.summaries([summary]).isCredible, "\(through)")
+        }
+        summary = Self.summary("a", through: 10, changes: [5])
+        summary.changes[0].at = Timestamp(milliseconds: .min)
+        #expect(!Event.summaries([summary]).isCredible)
+        summary = Self.summary("a", through: 10)
+        summary.lastBatchAt = Timestamp(milliseconds: .max)
+        #expect(!Event.summaries([summary]).isCredible)
+    }
+
+    @Test func `K2: more than the journal takes at once is taken turn by turn`() {
+        var inbox = SummaryInbox()
+        let name = [UInt8](repeating: 0x61, count: 128)
+        for cell in ["a", "b", "c"] {
+            var summary = Self.summary(cell, through: 10)
+            summary.changes = (0..<40_000).map { _ in
+                Summary.Change(at: Self.wall(5), region: name)
+            }
+            inbox.put(summary, at: Self.wall(10))
+        }
+        var taken: [[String]] = []
+        while !inbox.isEmpty, taken.count < 9 {
+            let turn = inbox.take(through: Self.wall(10))
+            let size = turn.reduce(0) { $0 + $1.journalBytes.count }
+            #expect(size < 32 << 20)
+            taken.append(turn.map { String(decoding: $0.cell, as: UTF8.self) })
+        }
+        #expect(taken.joined().sorted() == ["a", "b", "c"])
+        #expect(taken.count > 1)
+    }
 }

@@ -21,8 +21,8 @@ struct CellCaller {
     private static let connectTimeout = Milliseconds(1000)
     private static let timeout = Milliseconds(5000)
     private static let summaryTimeout = Milliseconds(2000)
-    /// Bytes of a map, or of a summary of all regions, at most.
-    private static let answerBytesMax = 64 << 20
+    /// Bytes of a map, or of a summary of all regions in Base64, at most.
+    private static let answerBytesMax = 24 << 20
 
     private let token: Secret?
     private let caller: HTTPCaller?

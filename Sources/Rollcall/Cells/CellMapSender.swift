@@ -119,8 +119,13 @@ private final class CellMapWorker: @unchecked Sendable {
     private func lost() -> CellMap? {
         if hasAsked { return nil }
         hasAsked = true
+        let names = named.map(\.name)
         let maps = named.compactMap { cell -> CellMap? in
-            if case .has(let map, _) = caller.ask(cell) { map } else { nil }
+            // One that names others is of another fleet.
+            guard case .has(let map, _) = caller.ask(cell), map.place(of: cell.name) != nil,
+                map.cells.allSatisfy({ names.contains($0.name) })
+            else { return nil }
+            return map
         }
         return maps.max { $0.version < $1.version }
     }
@@ -210,6 +215,8 @@ private final class CellMapWorker: @unchecked Sendable {
         case .has(let map, _):
             standing.version = map.version
             guard let own = board.map, own != map else { break }
+            // This store was lost, and begun before the cell could tell: it goes on behind what they hold.
+            if let next = own.following(map) { keep(next) }
             standing.problem =
                 map.version == own.version
                 ? "it holds another map of this version"

@@ -54,7 +54,7 @@ extension Gateway {
     /// The sum of numbers that others said, which may be any.
     static func sum(_ numbers: [Int64?]) -> Int64 {
         numbers.reduce(0) { sum, number in
-            let (next, isBeyond) = sum.addingReportingOverflow(number ?? 0)
+            let (next, isBeyond) = sum.addingReportingOverflow(max(0, number ?? 0))
             return isBeyond ? sum : next
         }
     }

@@ -107,8 +107,8 @@ extension Gateway {
             var (active, retiring, refusing) = (Int64(0), Int64(0), false)
             for answer in answers {
                 let one = (answer["active"]?.whole ?? 0, answer["retiring"]?.whole ?? 0)
-                active += one.0
-                retiring += one.1
+                active = Self.sum([active, one.0])
+                retiring = Self.sum([retiring, one.1])
                 refusing = refusing || Engine.shrinks(active: Int(one.0), retiring: Int(one.1))
             }
             let isMost = Engine.shrinks(active: Int(active), retiring: Int(retiring))

@@ -5,6 +5,10 @@ struct SummaryInbox {
     /// A cell whose summaries end so long ago is waited for no longer: it is held as it was.
     static let heldAfter = Milliseconds(3000)
 
+    /// Bytes of what is taken at once, after which the rest waits for the next turn: an event of the journal
+    /// has 32 MiB at most, and one summary two thirds of that.
+    static let takenMax = 8 << 20
+
     private struct Cell {
         /// The wall through which it has said everything.
         var through = Timestamp.distantPast
@@ -42,10 +46,16 @@ struct SummaryInbox {
     /// Takes what was said of the time through `wall`.
     mutating func take(through wall: Timestamp) -> [Summary] {
         var taken: [Summary] = []
+        var size = 0
         for name in cells.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             guard var cell = cells[name], !cell.waiting.isEmpty else { continue }
-            while let first = cell.waiting.first, first.through <= wall {
+            while let first = cell.waiting.first, first.through <= wall, size < Self.takenMax {
+                size += first.size
                 taken.append(cell.waiting.removeFirst())
+            }
+            if size >= Self.takenMax {
+                cells[name] = cell
+                break
             }
             // One that says everything is of its end.
             if let first = cell.waiting.first, !first.isWhole {

@@ -81,7 +81,19 @@ package struct CellMap: Equatable, Sendable {
         }
         if next == self { return nil }
         next.version += 1
-        return next
+        return next.isCredible ? next : nil
+    }
+
+    /// The map that takes this one's place when a cell holds `other`, which this watch never made: that one
+    /// if only its version is greater, else this one under the version behind it. Nil if it is older, or says
+    /// of a slot that it is another cell's.
+    package func following(_ other: CellMap) -> CellMap? {
+        guard other != self, other.version >= version, !hasMoved(from: other) else { return nil }
+        var next = self
+        next.version = other.version
+        if next == other { return other }
+        next.version += 1
+        return next.isCredible ? next : nil
     }
 
     // MARK: - Questions

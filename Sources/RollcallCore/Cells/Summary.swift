@@ -54,9 +54,23 @@ package struct Summary: Equatable, Sendable {
     /// Nothing is said yet.
     package init() {}
 
+    /// The times that a clock can show.
+    private static let times =
+        Timestamp(milliseconds: 0)...Timestamp(milliseconds: RFC3339.millisecondsMax)
+
+    /// Bytes that it takes in the journal, at least about: numbers are small.
+    package var size: Int {
+        changes.reduce(64 + cell.count) {
+            $0 + 48 + $1.region.count + 24 * $1.summary.causes.count
+        }
+    }
+
     /// False for what no cell can have said.
     var isCredible: Bool {
         (1...Self.nameBytesMax).contains(cell.count) && position > 0
+            && Self.times.contains(through)
+            && (lastBatchAt == .distantPast || Self.times.contains(lastBatchAt))
+            && (changes.first.map { Self.times.contains($0.at) } ?? true)
             && changes.allSatisfy {
                 $0.at <= through && $0.region.isEmpty == ($0.kind != .region)
                     && $0.region.count <= Self.nameBytesMax && $0.summary.isCredible

@@ -201,8 +201,10 @@ extension Engine {
             cell.through = max(cell.through, summary.through)
         }
         if let cell = cells[summary.cell], cell.isLit != wasLit { cellsChanged(cell) }
-        if summary.lastBatchAt > counters.lastBatchAt ?? .distantPast {
-            counters.lastBatchAt = summary.lastBatchAt
+        // A cell's clock may be ahead.
+        let lastBatchAt = min(summary.lastBatchAt, clock.wallNow)
+        if lastBatchAt > counters.lastBatchAt ?? .distantPast {
+            counters.lastBatchAt = lastBatchAt
         }
     }
 

@@ -60,7 +60,7 @@ extension Engine {
 
     /// True of a roster that would retire most people, which a failed query may have made.
     package static func shrinks(active: Int, retiring: Int) -> Bool {
-        retiring * 2 > active && retiring > retiredFreely
+        retiring > active / 2 && retiring > retiredFreely
     }
 
     /// A hash of the entries about people who are known: the journal holds no others.
