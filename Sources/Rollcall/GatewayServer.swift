@@ -71,32 +71,11 @@ package final class GatewayServer: ForegroundServer {
         }
         renewal.follow(web)
         probes = try listeners.probes.map { (listener) throws(ServerError) in
-            try Self.serve(
-                gateway, at: AccessPoint(listener, isForProbes: true), listener, .probes, nil, log)
+            try Server.serve(
+                gateway, at: AccessPoint(listener, isForProbes: true), listener, .probes, nil)
         }
-        http = try Self.serve(
-            gateway, at: AccessPoint(listeners.main), listeners.main, httpLimits, front, log)
-    }
-
-    private static func serve(
-        _ gateway: Gateway, at accessPoint: AccessPoint, _ listener: HTTPListener,
-        _ limits: HTTPLimits, _ front: WebFront?, _ log: Logger
-    ) throws(ServerError) -> HTTPServer {
-        do throws(HTTPServerError) {
-            return try HTTPServer(
-                listener: listener, limits: limits, web: front,
-                isMisdirected: { gateway.isMisdirected($0, at: accessPoint) },
-                early: { gateway.authorise($0, at: accessPoint) },
-                refused: { gateway.count($0, refusedWith: $1) },
-                full: {
-                    log.warning(
-                        "all connections are in use: who comes waits, and who is slow is cut",
-                        metadata: ["connections": "\($0)", "port": "\(listener.port)"])
-                },
-                handler: { gateway.handle($0, $1) })
-        } catch {
-            throw .listener(accessPoint.isForProbes ? .probes : .main, error)
-        }
+        http = try Server.serve(
+            gateway, at: AccessPoint(listeners.main), listeners.main, httpLimits, front)
     }
 
     /// The port that is listened on.

@@ -164,10 +164,12 @@ package final class Server: ForegroundServer {
         }
         probes = try listeners.probes.map { (listener) throws(ServerError) in
             try Self.serve(
-                router, at: AccessPoint(listener, isForProbes: true), listener, .probes, nil, log)
+                router, at: AccessPoint(listener, isForProbes: true), listener, .probes, nil,
+                answers: router.writer.answers)
         }
         http = try Self.serve(
-            router, at: AccessPoint(listeners.main), listeners.main, limits, front, log)
+            router, at: AccessPoint(listeners.main), listeners.main, limits, front,
+            answers: router.writer.answers)
         watch.watch(http)
         subscriptions.follow(configuration)
     }
@@ -193,22 +195,24 @@ package final class Server: ForegroundServer {
         renewal.follow(web, generation: front.follow(made))
     }
 
-    private static func serve(
-        _ router: Router, at accessPoint: AccessPoint, _ listener: HTTPListener,
-        _ limits: HTTPLimits, _ front: WebFront?, _ log: Logger
+    /// Serves `edge` at a listener; `answers` gathers the answers of whoever gives many at once.
+    static func serve(
+        _ edge: some HTTPEdge, at accessPoint: AccessPoint, _ listener: HTTPListener,
+        _ limits: HTTPLimits, _ front: WebFront?, answers: AnswerBatch = AnswerBatch()
     ) throws(ServerError) -> HTTPServer {
+        let log = edge.log
         do throws(HTTPServerError) {
             return try HTTPServer(
-                listener: listener, limits: limits, web: front, answers: router.writer.answers,
-                isMisdirected: { router.isMisdirected($0, at: accessPoint) },
-                early: { router.authorise($0, at: accessPoint) },
-                refused: { router.count($0, refusedWith: $1) },
+                listener: listener, limits: limits, web: front, answers: answers,
+                isMisdirected: { edge.isMisdirected($0, at: accessPoint) },
+                early: { edge.authorise($0, at: accessPoint) },
+                refused: { edge.count($0, refusedWith: $1) },
                 full: {
                     log.warning(
                         "all connections are in use: who comes waits, and who is slow is cut",
                         metadata: ["connections": "\($0)", "port": "\(listener.port)"])
                 },
-                handler: { router.handle($0, $1) })
+                handler: { edge.handle($0, $1) })
         } catch {
             throw .listener(accessPoint.isForProbes ? .probes : .main, error)
         }

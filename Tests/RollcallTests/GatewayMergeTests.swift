@@ -140,12 +140,24 @@ struct GatewayMergeTests {
         #expect(answers.found.isEmpty && answers.unavailable.count == 1 && answers.refusal == nil)
     }
 
-    @Test("a body that one cell cannot take is refused as it is, and not sent again for ever")
-    func wrongBodies() {
+    @Test("a part that is wrong is the whole's fault only while nobody took anything")
+    func wrongBodies() throws {
         let taken = answer(200, #"{"accepted":1,"duplicates":0,"rejected":[],"problems":[]}"#)
         let large = answer(413, #"{"status":413,"detail":"too many"}"#)
-        let merge = verdict([(part(0, [0]), taken), (part(1, [1]), large)])
-        #expect(merge.response(isPartialTaken: true).status == 413)
+        let some = verdict([(part(0, [0]), taken), (part(1, [1]), large)])
+        let partial = some.response(isPartialTaken: true)
+        #expect(partial.status == 200)
+        #expect(
+            try tree(partial)["unavailable"]?.elements.first?["reason"]
+                == "it answers 413: too many")
+        let away = verdict([(part(0, [0]), .unavailable("gone")), (part(1, [1]), large)])
+        #expect(away.response(isPartialTaken: true).status == 413)
+        // A roster is taken whole or not at all.
+        let conflict = answer(409, #"{"status":409,"detail":"it has ended"}"#)
+        var roster = VerdictMerge(isWhole: true)
+        roster.add(part(0, [0]), of: Self.cells[0], taken)
+        roster.add(part(1, [1]), of: Self.cells[1], conflict)
+        #expect(roster.response(isPartialTaken: false).status == 409)
     }
 
     // MARK: - Lists

@@ -102,5 +102,21 @@ import Testing
         }
         #expect(taken.joined().sorted() == ["a", "b", "c"])
         #expect(taken.count > 1)
+        // So it is with what lies before the end of what they said.
+        for cell in ["a", "b", "c"] {
+            var summary = Self.summary(cell, through: 100)
+            summary.changes = (0..<40_000).map { _ in
+                Summary.Change(at: Self.wall(20), region: name)
+            }
+            inbox.put(summary, at: Self.wall(100))
+        }
+        var changes = 0
+        for _ in 0..<9 {
+            let turn = inbox.take(through: Self.wall(50))
+            #expect(turn.reduce(0) { $0 + $1.journalBytes.count } < 32 << 20)
+            #expect(turn.allSatisfy { $0.changes.last?.at ?? $0.through <= $0.through })
+            changes += turn.reduce(0) { $0 + $1.changes.count }
+        }
+        #expect(changes == 120_000)
     }
 }

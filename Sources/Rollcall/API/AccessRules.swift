@@ -7,6 +7,15 @@ import RollcallSupport
 protocol HTTPEdge: Sendable {
     var accessPolicy: AccessPolicy { get }
     var log: Logger { get }
+
+    /// Refuses by its head what need not be read.
+    func authorise(_ request: HTTPRequest, at accessPoint: AccessPoint) -> HTTPResponse?
+
+    /// Counts what the listener answered without asking here.
+    func count(_ request: HTTPRequest, refusedWith status: Int)
+
+    /// Answers a whole request, at once or later.
+    func handle(_ request: HTTPRequest, _ reply: HTTPReply)
 }
 
 /// The paths of the listener of its own, and what needs no token on any.

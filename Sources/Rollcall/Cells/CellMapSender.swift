@@ -121,11 +121,14 @@ private final class CellMapWorker: @unchecked Sendable {
         hasAsked = true
         let names = named.map(\.name)
         let maps = named.compactMap { cell -> CellMap? in
-            // One that names others is of another fleet.
-            guard case .has(let map, _) = caller.ask(cell), map.place(of: cell.name) != nil,
-                map.cells.allSatisfy({ names.contains($0.name) })
-            else { return nil }
-            return map
+            guard case .has(let map, _) = caller.ask(cell), map.place(of: cell.name) != nil else {
+                return nil
+            }
+            // Cells may have been named since, or not any more; one that names others is of another fleet.
+            let isOurs =
+                map.cells.allSatisfy { names.contains($0.name) }
+                || names.allSatisfy { map.place(of: $0) != nil }
+            return isOurs ? map : nil
         }
         return maps.max { $0.version < $1.version }
     }

@@ -23,6 +23,8 @@ struct CellRequest: Sendable {
     var mayBeSentTwice = true
     /// From the arrival of the request until the answer is given up.
     var patience = CellCalls.patience
+    /// The time that each of several addresses has at least, while there is any.
+    var shareMin = Milliseconds(500)
     /// True of what one of our own pages sent, which the gateway has seen to: to the cell the page is its own.
     var hasOrigin = false
 
@@ -117,8 +119,10 @@ final class CellCalls: Sendable {
         for (place, url) in urls.enumerated() {
             let left = request.patience.count - max(0, ClockReading.now().elapsed - arrival)
             guard left > 0 else { return place == 0 ? .unavailable("no answer in time") : last }
-            // One that hangs leaves the others their share.
-            let share = Milliseconds(left / Int64(urls.count - place))
+            // One that hangs leaves the others their share; what goes out once has all of it.
+            let even = left / Int64(urls.count - place)
+            let share = Milliseconds(
+                request.mayBeSentTwice ? max(even, min(left, request.shareMin.count)) : left)
             do throws(HTTPCallError) {
                 let answer = try caller.answer(to: Self.call(request, url, share))
                 last = .answered(answer)

@@ -17,7 +17,9 @@ extension Gateway {
         /// Those who are asked, in the order of the cursor's places.
         let cells: [CellMap.Cell]
         /// Rows of the answer at most.
-        var limit: Int
+        let limit: Int
+        /// True if what each answers is told whole.
+        var isOfEach = false
         /// The places behind which it begins; nil for lists with one cursor for all.
         var vector: VectorCursor?
         /// The instant until which events are waited for, by the machine's clock.
@@ -68,7 +70,15 @@ extension Gateway {
             } else if let after, list == .incidents, Int64(after) != nil {
                 // A number is each cell's own: the next of each is asked for, and all of these are told.
                 asked.vector?.places = cells.map { _ in .behind(after) }
-                asked.limit *= cells.count
+                asked.isOfEach = true
+                guard limit * cells.count <= Router.limitMax else {
+                    return call.answer(
+                        .refusal(
+                            ParameterError(
+                                detail: "limit: of so many cells at most "
+                                    + "\(Router.limitMax / cells.count) with a number")),
+                        InputStats())
+                }
             } else if let after {
                 guard let vector = VectorCursor(after, count: cells.count) else {
                     return call.answer(
@@ -140,7 +150,10 @@ extension Gateway {
             case .end, .leftOut: return nil
             }
         }
-        if asked.list.isPaged, asked.limit > Self.shareMin * 2, asked.cells.count > 2 {
+        let isTable = request.query.contains { $0.name == "by" }
+        if asked.list.isPaged, !isTable, !asked.isOfEach, asked.limit > Self.shareMin * 2,
+            asked.cells.count > 2
+        {
             // People are spread by chance: nobody is likely to have half of a page.
             let share = max(Self.shareMin, 2 * asked.limit / asked.cells.count)
             request.query.removeAll { $0.name == "limit" }
@@ -157,7 +170,13 @@ extension Gateway {
             let left = asked.waitUntil - ClockReading.now().elapsed
             if left > 0 { request.query.append((name: "wait", value: "1")) }
         }
-        return passed(asked.call, request)
+        var passed = passed(asked.call, request)
+        if asked.waitUntil > 0 {
+            // An answer takes a second, if nothing happens.
+            passed?.patience = Milliseconds(CellCalls.patience.count + 1000)
+            passed?.shareMin = Milliseconds(1500)
+        }
+        return passed
     }
 
     /// Returns the question that goes on where nobody had an event yet; nil if it is over.

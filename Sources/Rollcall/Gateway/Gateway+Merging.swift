@@ -74,11 +74,12 @@ extension Gateway {
         let member = asked.list.member
         let isForward = asked.list == .events
         let sources = answers.found.map { found in
-            let isEnd = isForward || found.tree["next"] == nil
+            let isEnd = isForward || asked.isOfEach || found.tree["next"] == nil
             return ListMerge.Source(rows: found.tree[member]?.elements ?? [], isEnd: isEnd)
         }
         let times = sources.map { $0.rows.map { asked.list.instant(of: $0) } }
-        let merge = ListMerge(sources, limit: asked.limit) { a, b in
+        let limit = asked.isOfEach ? asked.limit * sources.count : asked.limit
+        let merge = ListMerge(sources, limit: limit) { a, b in
             let (one, other) = (times[a.source][a.place], times[b.source][b.place])
             return isForward ? one < other : one > other
         }

@@ -14,7 +14,7 @@ extension Gateway {
         /// The parts of the cells that are named in it.
         var parts: [BodyParts.Part] = []
         /// The verdicts of the cells on its entries so far.
-        var verdict = VerdictMerge()
+        var verdict = VerdictMerge(isWhole: true)
         /// True if an entry of it was rejected.
         var isRejected = false
     }
@@ -98,9 +98,10 @@ extension Gateway {
             return roster.call.answer(Self.notFound, InputStats())
         }
         let now = ClockReading.now().elapsed
-        calls.send(cells.map { (passed, $0) }, arrival: now) { outcomes in
+        calls.send(cells.map { (passed, $0) }, arrival: now) { [rosters] outcomes in
             let found = Self.answers(outcomes, cells)
             guard found.found.count == cells.count else {
+                rosters.forget(roster.call.request.body, if: found.refusal != nil)
                 return roster.call.answer(Self.missing(found), InputStats())
             }
             let answers = found.found.map(\.tree)
@@ -141,12 +142,16 @@ extension Gateway {
             requests.append((passed, cell))
         }
         calls.send(requests, arrival: ClockReading.now().elapsed) { [self] outcomes in
-            var verdict = VerdictMerge()
+            var verdict = VerdictMerge(isWhole: true)
             for (place, outcome) in outcomes.enumerated() {
                 let none = BodyParts.Part(cell: place, body: [], places: [], itemCount: 0)
                 verdict.add(own[place] ?? none, of: cells[place], outcome)
             }
-            if !verdict.isPartial { rosters.forget(roster.call.request.body) }
+            if verdict.isPartial {
+                rosters.forget(roster.call.request.body, if: verdict.isRefused)
+            } else {
+                rosters.forgetAll()
+            }
             roster.call.answer(verdict.response(isPartialTaken: false), InputStats())
         }
     }
@@ -168,26 +173,42 @@ extension Gateway {
 }
 
 /// The ids of rosters that came whole, which a gateway sends in parts: the same body goes on under the same
-/// one until it has ended, so that one that is refused again and again opens no other each time.
+/// one for some minutes, unless one has ended since, so that one that is refused again and again opens no other
+/// each time.
 final class RosterIDs: Sendable {
     private static let keptMax = 64
-    private let ids = Mutex<[(body: UInt64, id: [UInt8])]>([])
+    /// Well before cells give up one of which no part comes.
+    private static let keptFor = RosterParts.partsApart.count / 2
+
+    private struct Kept: Sendable {
+        let body: UInt64
+        let id: [UInt8]
+        let since: Int64
+    }
+
+    private let kept = Mutex<[Kept]>([])
 
     /// The id of a body.
     func id(of body: [UInt8]) -> [UInt8] {
         let hash = StableHash.of(body.span, 0..<body.count)
-        return ids.withLock { ids in
-            if let known = ids.first(where: { $0.body == hash }) { return known.id }
+        let now = ClockReading.now().elapsed
+        return kept.withLock { kept in
+            kept.removeAll { now - $0.since >= Self.keptFor }
+            if let known = kept.first(where: { $0.body == hash }) { return known.id }
             let id = Array("gateway-\(UInt64.random(in: .min ... .max))".utf8)
-            ids.append((hash, id))
-            if ids.count > Self.keptMax { ids.removeFirst() }
+            kept.append(Kept(body: hash, id: id, since: now))
+            if kept.count > Self.keptMax { kept.removeFirst() }
             return id
         }
     }
 
-    /// Forgets the id of a body whose roster has ended.
-    func forget(_ body: [UInt8]) {
+    /// Forgets the id of a body that a cell knows as ended, if it `isOver`.
+    func forget(_ body: [UInt8], if isOver: Bool) {
+        guard isOver else { return }
         let hash = StableHash.of(body.span, 0..<body.count)
-        ids.withLock { $0.removeAll { $0.body == hash } }
+        kept.withLock { $0.removeAll { $0.body == hash } }
     }
+
+    /// Forgets all: one has ended, and what is sent from now on comes behind it.
+    func forgetAll() { kept.withLock { $0 = [] } }
 }

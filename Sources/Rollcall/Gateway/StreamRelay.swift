@@ -8,8 +8,8 @@ import Synchronization
 final class StreamRelay: Sendable {
     /// Streams at once at most, whatever the settings say: each has a thread.
     static let streamsMax = 256
-    /// Seconds without a byte after which a stream is over: a cell says something every five.
-    private static let silenceMax = 15
+    /// Seconds without a byte after which a stream is over: a cell says something every fifteen.
+    private static let silenceMax = 60
     /// The longest that one stream lasts; who follows comes back by itself.
     private static let longest = Milliseconds.seconds(24 * 3600)
     /// Milliseconds for which somebody who takes nothing is waited for.

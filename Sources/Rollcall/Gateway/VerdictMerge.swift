@@ -24,8 +24,16 @@ struct VerdictMerge {
     /// The refusals of parts that no cell takes as they are, such as of an unknown token.
     private var refusals: [HTTPCallAnswer] = []
     private var partCount = 0
+    /// True of what is taken whole or not at all: a conflict of one is that of all.
+    private let isWhole: Bool
 
     private static let counts = ["accepted", "duplicate", "late"]
+
+    /// Verdicts on a body of which nothing is known yet.
+    init(isWhole: Bool = false) { self.isWhole = isWhole }
+
+    /// True if somebody refused a part as it is.
+    var isRefused: Bool { !refusals.isEmpty }
 
     /// True once something of the body was not taken that might be later.
     var isPartial: Bool { !unavailable.isEmpty || !refusals.isEmpty }
@@ -92,9 +100,10 @@ struct VerdictMerge {
     func response(isPartialTaken: Bool, refusal: String? = nil) -> HTTPResponse {
         let isOfAll =
             refusals.count == partCount && Set(refusals.map(\.status)).count == 1
-        // What is wrong with the body is not put right by sending it again.
-        let ofBody = refusals.first { [400, 413, 415].contains($0.status) }
-        if let refusal = isOfAll ? refusals.first : ofBody { return Gateway.response(refusal) }
+        let conflict = isWhole ? refusals.first { $0.status == 409 } : nil
+        if let refusal = isOfAll ? refusals.first : conflict ?? ofBody {
+            return Gateway.response(refusal)
+        }
         let isEmpty = unavailable.isEmpty && accepted == 0 && duplicates == 0
         let isRefused = refusal != nil || (isEmpty && !rejected.isEmpty)
         var tree: JSONTree = [:]
@@ -127,6 +136,13 @@ struct VerdictMerge {
         if status != 200 { response.headers = [("Content-Type", "application/problem+json")] }
         if status == 503 { response.headers.append(("Retry-After", "1")) }
         return response
+    }
+
+    /// The refusal of a part by which the whole is wrong, while nobody took anything: it is not put right by
+    /// being sent again.
+    private var ofBody: HTTPCallAnswer? {
+        guard accepted == 0, duplicates == 0, rejected.isEmpty else { return nil }
+        return refusals.first { [400, 413, 415].contains($0.status) }
     }
 
     private static func head(_ status: Int, _ title: String, _ detail: String) -> JSONTree {

@@ -59,16 +59,22 @@ struct SummaryInbox {
             }
             // One that says everything is of its end.
             if let first = cell.waiting.first, !first.isWhole {
-                let count = first.changes.prefix { $0.at <= wall }.count
+                let said = first.changes.prefix { $0.at <= wall }
+                let count = said.prefix {
+                    if size < Self.takenMax { size += $0.size }
+                    return size < Self.takenMax
+                }.count
                 if count > 0 {
                     var part = first
-                    part.changes.removeLast(first.changes.count - count)
-                    part.through = wall
+                    part.changes = Array(said.prefix(count))
+                    // What is left of this instant comes with the next turn.
+                    part.through = count < said.count ? said[count - 1].at : wall
                     taken.append(part)
                     cell.waiting[0].changes.removeFirst(count)
                 }
             }
             cells[name] = cell
+            if size >= Self.takenMax { break }
         }
         return taken
     }

@@ -28,6 +28,9 @@ package struct Summary: Equatable, Sendable {
         /// All of the region in this cell, not the difference.
         package var summary = RegionSummary()
 
+        /// Bytes that it takes in the journal, about.
+        package var size: Int { 48 + region.count + 24 * summary.causes.count }
+
         mutating func code(_ archive: inout Archive) {
             archive.code(&at)
             archive.code(&kind)
@@ -59,11 +62,7 @@ package struct Summary: Equatable, Sendable {
         Timestamp(milliseconds: 0)...Timestamp(milliseconds: RFC3339.millisecondsMax)
 
     /// Bytes that it takes in the journal, at least about: numbers are small.
-    package var size: Int {
-        changes.reduce(64 + cell.count) {
-            $0 + 48 + $1.region.count + 24 * $1.summary.causes.count
-        }
-    }
+    package var size: Int { changes.reduce(64 + cell.count) { $0 + $1.size } }
 
     /// False for what no cell can have said.
     var isCredible: Bool {

@@ -243,7 +243,14 @@ extension Engine {
     /// The people of cells of which nothing is known now, as these said last. Where a watch is all of its
     /// fleet there are none.
     package var unlit: RegionSummary {
-        policy.role == .fleet ? cells.unlit(in: nil) : RegionSummary()
+        var sum = RegionSummary()
+        guard policy.role == .fleet else { return sum }
+        for cell in cells.cells
+        // What one said before this watch was away is of the past.
+        where !cell.isLit || clock.wallNow - cell.through > CellBook.darkAfter {
+            sum.add(numbersOf: cell.total, times: 1)
+        }
+        return sum
     }
 
     // MARK: - Judging what is partly unknown

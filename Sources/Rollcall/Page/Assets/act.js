@@ -41,7 +41,7 @@ function lock() {
 
 /** The buttons of an alert, and what came of the last one. */
 export function alertActions(one, now) {
-  const about = `alert ${one.incident ?? JSON.stringify(one.labels)}`;
+  const about = `alert ${one.incident ?? JSON.stringify(one.labels)} ${one.cell ?? ""}`;
   const describes = `${plain(one.alertname)} ${plain(subject(one.labels))}`;
   const isMissing = whoIs() !== null && !may("act");
   const isFiring = one.state === "firing" && one.incident !== null && one.incident !== undefined;

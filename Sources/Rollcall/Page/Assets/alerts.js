@@ -103,7 +103,8 @@ function incident(text) {
 
 // A number alone is several incidents' in a fleet of many cells: the key tells whose.
 function isMeant(one, { number: wanted, key }) {
-  return wanted > 0 && one.incident === wanted && (key === undefined || !one.key || one.key === key);
+  const isOfMany = one.cell !== undefined && key !== undefined;
+  return wanted > 0 && one.incident === wanted && (!isOfMany || one.key === key);
 }
 
 // Told from memory: the store holds nothing of them.

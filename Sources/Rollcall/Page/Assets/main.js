@@ -243,7 +243,8 @@ async function load(signal, isAll) {
     stale.alerts = false;
     try {
       const alerts = await whole.ask("v1/alerts");
-      const silences = state.status.alerts?.silences
+      // Of a fleet of many cells the status counts the fleet cell's alone.
+      const silences = state.status.alerts?.silences || alerts.unavailable
         ? await whole.askIfThere("v1/silences") : null;
       state.silences = (silences?.silences ?? []).filter((one) => one.state === "active");
       // It fires for as long as alerting works, so it is no alert to somebody who looks.

@@ -143,7 +143,7 @@ export function telling(alert, now, silences = []) {
   }, (ways[one.state] ?? ((it) => [receiver(it), `: ${spoken(it.state)}`]))(one, now)));
   const muted = (alert.muted ?? []).map((one) => h(
     "li", { key: `muted ${one.receiver}`, class: "muted" },
-    name(one.receiver), " is not told: ", mute(one), whose(one, silences, now)));
+    name(one.receiver), " is not told: ", mute(one), whose(one, alert, silences, now)));
   if (isForNobody(alert)) {
     return h("ul", { class: "telling" }, taken(alert, now),
       h("li", { class: "way is-none" }, "no receiver is set for it: nobody is told"));
@@ -164,8 +164,8 @@ function taken(alert, now) {
 }
 
 // Who silenced it, until when, and why.
-function whose(one, silences, now) {
-  const found = silences.find((silence) => silence.id === one.silence);
+function whose(one, alert, silences, now) {
+  const found = silences.find((silence) => silence.id === one.silence && isOfSame(silence, alert));
   return found ? [" by ", name(found.author), " until ", time(found.ends_at, now), ": ",
     plain(found.comment)] : null;
 }
@@ -188,12 +188,17 @@ export function runbook(one) {
     ? h("p", { key: "runbook" }, h("a", { href: address, rel: "noreferrer" }, "runbook")) : null;
 }
 
+// Of a fleet of many cells each silences its own.
+function isOfSame(silence, alert) {
+  return (silence.cell ?? null) === (alert.cell ?? null);
+}
+
 /** The silence in force that mutes an alert for the longest; undefined without one. */
 export function silenceOf(one, silences) {
   const key = ["region", "source", "suspected"].find((label) => one.labels?.[label] !== undefined);
   const title = key ? `${one.alertname}{${key}="${one.labels[key]}"}` : one.alertname;
   // The first to end stands first.
-  return silences.filter((silence) => silence.muting?.includes(title)).at(-1);
+  return silences.filter((silence) => isOfSame(silence, one) && silence.muting?.includes(title)).at(-1);
 }
 
 /** Whether somebody has taken what was told of an alert. */
@@ -228,7 +233,7 @@ export function alert(one, { now, link, isBrief, silences = [] }) {
   const isMuted = isFiring && receivers(one).length === 0 && (one.muted ?? []).length > 0;
   const silence = isFiring ? silenceOf(one, silences) : undefined;
   return h("li", {
-    key: JSON.stringify(one.labels), class: `alert is-${one.state} severity-${one.severity}`,
+    key: `${one.cell ?? ""} ${JSON.stringify(one.labels)}`, class: `alert is-${one.state} severity-${one.severity}`,
     "data-card": one.incident ?? "pending", tabindex: -1,
   },
   h("div", { class: "what" }, severity(one.severity),
@@ -239,7 +244,7 @@ export function alert(one, { now, link, isBrief, silences = [] }) {
       name(subject(one.labels))],
     h("span", { class: "summary" },
       one.incident
-        ? h("a", { href: link(`alerts?incident=${one.incident}`) }, readable(notes.summary))
+        ? h("a", { href: link(`alerts?incident=${one.cell ? one.key : one.incident}`) }, readable(notes.summary))
         : readable(notes.summary ?? one.alertname),
       " ", h("span", { class: "aside" }, since(begin, now))),
     h("span", { class: "aside which" }, one.incident ? `incident ${one.incident} · ` : null,

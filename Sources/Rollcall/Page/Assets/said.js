@@ -15,10 +15,10 @@ export function announce(state, areAlertsOld = false) {
     isWatching: state.status?.watching ?? true,
     unreached: state.status?.nobody_reached ?? null,
     firing: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
-      .map((one) => [one.incident ?? one.alertname,
+      .map((one) => [keyOf(one),
         readable(one.annotations?.summary ?? one.alertname)])),
     ways: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
-      .map((one) => [one.incident ?? one.alertname, isTaken(one) ? "taken"
+      .map((one) => [keyOf(one), isTaken(one) ? "taken"
         : one.taken ? "seen to" : silenceOf(one, state.silences) ? "silenced" : one.muted?.length ? "muted" : "open"])),
   };
   if (areAlertsOld && before !== null) {
@@ -28,6 +28,11 @@ export function announce(state, areAlertsOld = false) {
   before = after;
   if (words.length === 0) return;
   document.getElementById("said").textContent = words.slice(0, 4).join(". ");
+}
+
+// Of a fleet of many cells each counts its own.
+function keyOf(one) {
+  return one.cell ? `${one.cell} ${one.incident}` : one.incident ?? one.alertname;
 }
 
 function differences(a, b) {
