@@ -169,6 +169,8 @@ class StormTests(PageTestCase):
 
         eventually(lambda: firing() >= STORM, 120, "all of them fire", every=0.5)
         page = self.page()
+        # So may it with the page, and a browser does not ask again.
+        eventually(lambda: server.request("GET", "/", timeout=60).status == 200, 120, "the page is there")
         self.open(page, server, seconds=60)
         dark = f"Nobody can be reached in r-00000, r-00001 and {STORM - 2:,} more."
         page.until(f"document.querySelector('.worst').innerText === {dark!r}", "the sentence", seconds=60)
