@@ -3,7 +3,7 @@ import Glibc
 /// Measures what a batch costs at a gateway and in its cells, as cells become more, on the same work; one
 /// watch without any of it stands beside. Source: K5.
 struct CellBenchmark {
-    /// What a batch cost with so many cells, the median of all runs.
+    /// The cost of a batch with so many cells, the median of all runs.
     struct Row {
         /// Cells, 0 for one watch without a gateway.
         let cells: Int
@@ -106,7 +106,7 @@ struct CellBenchmark {
     }
 }
 
-/// What a batch costs as cells become more, as a table.
+/// The cost of a batch as cells become more, as a table.
 struct CellReport {
     let machine: Machine
     /// The share of the machine that others used meanwhile.
