@@ -55,6 +55,9 @@ func runBenchmark(arguments: [String]) -> Int32 {
         } else if options.isCells {
             let report = try benchmark.runCells()
             print(options.isJSON ? report.json.text : report.table)
+        } else if let people = options.cellFleet {
+            let report = try benchmark.runCellFleet(people)
+            print(options.isJSON ? report.json.text : report.table)
         } else if options.isPeers {
             let report = try benchmark.runPeers()
             print(options.isJSON ? report.json.text : report.table)
@@ -227,6 +230,20 @@ struct Benchmark {
         return CellReport(
             machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
             results: results, isEvaluated: !options.isShort)
+    }
+
+    /// Measures one fleet of many people in eight cells.
+    func runCellFleet(_ people: Int) throws(BenchmarkError) -> CellFleetReport {
+        let before = MachineTime()
+        let machine = Machine(storage: folder)
+        let path = try makeStore("cell-fleet")
+        defer { removeStore("cell-fleet") }
+        let figures = try CellFleetBenchmark(
+            options.isShort ? .short : .full(people), product: product, folder: path
+        ).run()
+        return CellFleetReport(
+            machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
+            figures: figures)
     }
 
     /// Measures the same fleets in Rollcall and in what a team would keep them in otherwise.

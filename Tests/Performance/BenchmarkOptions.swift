@@ -32,6 +32,8 @@ struct BenchmarkOptions {
     var isCluster = false
     /// Measures what a batch costs at a gateway as cells become more, instead of the loads.
     var isCells = false
+    /// People of the fleet in eight cells to measure instead of the loads.
+    var cellFleet: Int?
     /// Measures what reading the bodies of inputs costs, instead of the loads.
     var isInputs = false
     /// What history takes on the disk is measured instead.
@@ -81,6 +83,8 @@ struct BenchmarkOptions {
                               node: loads, take-over, hand-over, catch-up; --etcds 3 for three of it
           --cells             instead of the loads: CPU a batch at a gateway and in 1, 2, 4 and 8
                               cells, on the same work, beside one watch
+          --cell-fleet N      instead of the loads: a fleet of N people, 100000 to 20000000, in eight cells
+                              behind a gateway; ten million take 8 GB of memory and 10 GB of disk
           --inputs            instead of the loads: what reading the bodies of phones' apps costs,
                               beside native ones of the same size, as a ratio
           --history           instead of the loads: bytes of a batch on the disk before it is packed and
@@ -119,6 +123,8 @@ struct BenchmarkOptions {
             case "--events": isEvents = true
             case "--cluster": isCluster = true
             case "--cells": isCells = true
+            case "--cell-fleet":
+                cellFleet = try Self.number(of: name, in: 100_000...20_000_000, &rest)
             case "--inputs": isInputs = true
             case "--history": isHistory = true
             case "--etcds": etcds = try Self.number(of: name, in: 1...3, &rest)

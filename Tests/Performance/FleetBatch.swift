@@ -29,6 +29,9 @@ struct FleetBatch {
     /// Batches of people on duty in so many regions.
     static func onDuty(regions: Int) -> FleetBatch { FleetBatch("ON_DUTY", regions: regions) }
 
+    /// The same of people on a mission.
+    static func onMission(regions: Int) -> FleetBatch { FleetBatch("ON_MISSION", regions: regions) }
+
     private init(_ duty: String, regions: Int) {
         self.regions = regions
         let regionDigits = "\(regions - 1)".count

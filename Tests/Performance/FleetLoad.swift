@@ -14,12 +14,16 @@ final class FleetBackground: Sendable {
     private let waits = Mutex<[WaitSample]>([])
     private let people: Range<Int>
     private let port: UInt16
+    private let regions: Int
+    private let others: Set<Int>
 
     /// Batches sent so far.
     var batches: Int { sent.load(ordering: .relaxed) }
 
-    /// Rounds begin at `firstRound`; each person has one a minute.
-    init(_ people: Range<Int>, at port: UInt16) {
+    /// Rounds begin at `firstRound`; each person has one a minute, but for `others`. There are so many
+    /// `regions`.
+    init(_ people: Range<Int>, at port: UInt16, regions: Int = 32, but others: Set<Int> = []) {
+        (self.regions, self.others) = (regions, others)
         self.people = people
         self.port = port
     }
@@ -41,7 +45,7 @@ final class FleetBackground: Sendable {
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     private func run(_ firstRound: Int) throws(BenchmarkError) {
-        var poster = try FleetPoster(.onDuty, to: port)
+        var poster = try FleetPoster(.onDuty(regions: regions), to: port)
         let perSecond = Double(people.count) / 60
         let size = min(Self.bodyMax, max(1, Int(perSecond) / Self.bodiesPerSecond))
         let interval = Nanoseconds(count: Int64(Double(size) / perSecond * 1e9))
@@ -52,9 +56,13 @@ final class FleetBackground: Sendable {
             let end = min(next + size, people.upperBound)
             let now = wallNow()
             let begun = Nanoseconds.now()
-            try poster.post(next..<end, round: { _ in round }, receivedAt: { _ in now })
-            waits.withLock { $0.append(WaitSample(at: begun, span: .now() - begun)) }
-            sent.add(end - next, ordering: .relaxed)
+            let who =
+                others.isEmpty ? Array(next..<end) : (next..<end).filter { !others.contains($0) }
+            if !who.isEmpty {
+                try poster.post(who, round: { _ in round }, receivedAt: { _ in now })
+                waits.withLock { $0.append(WaitSample(at: begun, span: .now() - begun)) }
+                sent.add(who.count, ordering: .relaxed)
+            }
             next = end
             if next == people.upperBound {
                 next = people.lowerBound
