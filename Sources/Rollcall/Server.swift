@@ -23,6 +23,8 @@ package final class Server: ForegroundServer {
     private let senders: SubscriptionSenders
     /// The one who hands the map to cells, if this is the fleet cell.
     private let mapSender: CellMapSender?
+    /// The one who notices that the fleet cell asks no more, if this is a cell.
+    private let fleetCellWatch: FleetCellWatch?
     private let front: WebFront
     private let renewal: CertificateRenewal
     private let log: Logger
@@ -141,7 +143,9 @@ package final class Server: ForegroundServer {
             ? nil
             : CellMapSender(
                 configuration.cluster.cells, token: cellsToken, writer: writer, board: cells)
-        guard writer.start(), mapSender?.start() ?? true else {
+        let isCell = if case .cell = cells.role { true } else { false }
+        fleetCellWatch = isCell ? FleetCellWatch(writer: writer, board: cells) : nil
+        guard writer.start(), mapSender?.start() ?? true, fleetCellWatch?.start() ?? true else {
             listeners.close()
             throw .threads
         }
@@ -236,6 +240,7 @@ package final class Server: ForegroundServer {
         subscriptions.close()
         senders.close()
         mapSender?.close()
+        fleetCellWatch?.close()
         router.drain()
         renewal.close()
         front.close()

@@ -4,6 +4,8 @@ somebody who is paged.
 Source: K2, K4.
 """
 
+import json
+import time
 import unittest
 
 import test_cells
@@ -131,6 +133,85 @@ class ManyTests(CellTestCase):
         bodies = [(round(one.at, 2), one.headers["webhook-id"], one.json()["alerts"])
                   for one in self.hooks["f"].requests]
         self.assertEqual(self.fired().count(("NoOnlineResponders", "harbour")), 1, bodies)
+
+    def silences(self, name):
+        """What a cell's silences in force are: matchers, author, comment."""
+        return [(tuple(one["matchers"]), one["author"], one["comment"], one["ends_at"])
+                for one in self.servers[name].get("/v1/silences").json()["silences"]
+                if one["state"] == "active"]
+
+    def test_silences_of_the_fleet_cell_are_in_force_in_every_cell(self):
+        own = self.servers["a"].post("/v1/silences", {
+            "matchers": ["region=hills"], "duration": "1h", "author": "a", "comment": "a's own"})
+        self.assertEqual(own.status, 200, own)
+        before = self.silences("a")
+        self.servers["b"].kill()
+        answer = self.servers["f"].post("/v1/silences", {
+            "matchers": ["region=harbour", "alertname=ResponderOffline"], "duration": "2h",
+            "author": "kim", "comment": "drill at the quay"})
+        self.assertEqual(answer.status, 200, answer)
+        theirs, = self.silences("f")
+        eventually(lambda: self.silences("a") == before + [theirs], SOON, "a has it")
+        self.begin("b", self.config("b", LIVENESS + RULES % self.hooks["b"].url))
+        eventually(lambda: self.silences("b") == [theirs], 60, "so has b, which was away")
+        # A fleet cell that begins anew gives it to nobody a second time.
+        self.servers["f"].kill()
+        self.begin("f", self.config("f", LIVENESS + RULES % self.hooks["f"].url))
+        number = answer.json()["silence"]["id"]
+        time.sleep(3)
+        self.assertEqual(self.silences("a"), before + [theirs])
+        self.assertEqual(self.servers["f"].request("DELETE", f"/v1/silences/{number}").status, 200)
+        for name, left in (("a", before), ("b", [])):
+            eventually(lambda name=name, left=left: self.silences(name) == left, SOON, f"{name} has it no more")
+
+    def wait_for_hearing(self, name, word):
+        """Until a cell says so of the fleet cell."""
+        eventually(
+            lambda: self.servers[name].get("/-/leader").headers["rollcall-fleet-cell"] == word, 40,
+            f"{name} says: {word}")
+
+    def fired_at(self, name, status="firing"):
+        return [alert for alert, _, _ in self.hooks[name].alerts(status)]
+
+    def test_the_first_cell_that_answers_tells_of_a_dark_fleet_cell(self):
+        for name in "ab":
+            self.wait_for_hearing(name, "heard")
+        self.servers["f"].kill()
+        eventually(lambda: self.fired_at("a") == ["FleetDark"], 40, "a tells that the fleet cell is dark")
+        self.wait_for_hearing("b", "dark")
+        # A cell that has just begun hears nothing, and has not been dark for long: it ends nothing.
+        self.servers["b"].kill()
+        self.begin("b", self.config("b", LIVENESS + RULES % self.hooks["b"].url))
+        self.wait_for_hearing("b", "dark")
+        time.sleep(6)
+        self.assertEqual((self.fired_at("a", "resolved"), self.fired_at("b")), ([], []))
+        sentence = self.servers["a"].get("/v1/status").json()["sentence"]
+        self.assertIn("Nothing is heard of the fleet cell", json.dumps(sentence))
+        # The first one is gone, too: the next one tells.
+        self.servers["a"].kill()
+        eventually(lambda: self.fired_at("b") == ["FleetDark"], 40, "b tells it instead")
+        # It is back, and tells of it still: the other one leaves it to it.
+        self.begin("a", self.config("a", LIVENESS + RULES % self.hooks["a"].url))
+        eventually(lambda: self.fired_at("b", "resolved") == ["FleetDark"], 60, "b leaves it to a")
+        self.assertEqual(self.fired_at("a", "resolved"), [])
+        self.begin("f", self.config("f", LIVENESS + RULES % self.hooks["f"].url))
+        eventually(lambda: self.fired_at("a", "resolved") == ["FleetDark"], 40, "a hears it again")
+        for name in "ab":
+            self.assertEqual(self.fired_at(name), ["FleetDark"])
+            self.assertEqual(self.servers[name].stop(), 0)
+            self.assert_replays(self.servers[name])
+
+    def test_a_cell_that_alone_is_not_heard_says_nothing_of_the_fleet_cell(self):
+        # The fleet cell has a's place wrong from now on, and a's name comes first.
+        self.servers["f"].stop()
+        self.ports["a"], port = test_cells.free_ports(1)[0], self.ports["a"]
+        self.begin("f", self.config("f", LIVENESS + RULES % self.hooks["f"].url))
+        self.ports["a"] = port
+        self.wait_for_hearing("a", "dark")
+        eventually(lambda: ("CellDark", None) in self.fired(), 40, "the fleet cell tells of a")
+        # It has asked b by then.
+        time.sleep(6)
+        self.assertEqual(self.fired_at("a"), [])
 
     def test_only_a_cell_says_what_its_people_are(self):
         answer = self.servers["a"].get("/v1/cells/summary").json()

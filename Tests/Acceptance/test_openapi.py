@@ -244,6 +244,7 @@ class DocumentTests(OpenAPITestCase):
                         status = 404 if path in ("/v1/drill", TAKE) else 200
                         # It is no cell.
                         status = 409 if path == "/v1/cells" else status
+                        status = 404 if path == "/v1/cells/company" else status
                         fields = {"Content-Type": kind}
                         if path == SESSION:
                             # Of our own page alone.
@@ -251,7 +252,7 @@ class DocumentTests(OpenAPITestCase):
                         answer = self.ask(server, method, path, status, example, fields).json()
                         count += 1
                         if path in ("/v1/drill", "/v1/silences", "/v1/wakes", "/v1/nudges", TAKE,
-                                    SESSION, "/v1/cells"):
+                                    SESSION, "/v1/cells", "/v1/cells/company"):
                             continue
                         self.assertEqual(answer["accepted"] + answer.get("duplicates", 0), 1)
                         self.assertEqual(answer.get("problems", []), [])
@@ -688,6 +689,14 @@ inputs:
         self.ask(cell, "GET", "/v1/cells/summary", 200, headers=own)
         self.ask(cell, "GET", "/v1/cells/summary?after=x", 400, headers=own)
         self.ask(server, "GET", "/v1/cells/summary", 404)
+        groups = {"circles": ["home"], "regions": ["harbour"]}
+        for method, body in (("POST", groups), ("PUT", {"active": groups, "nobody": groups})):
+            self.ask(cell, method, "/v1/cells/company", 200, body, own)
+            self.ask(cell, method, "/v1/cells/company", 422, {}, own)
+            self.ask(cell, method, "/v1/cells/company", 400, "{", own)
+            self.ask(cell, method, "/v1/cells/company", 413, b" " * ((8 << 20) + 1), own)
+            self.ask(cell, method, "/v1/cells/company", 415, "{}", {**own, "Content-Type": "text/plain"})
+            self.ask(server, method, "/v1/cells/company", 404, body)
         fleet = self.serve(
             f"cluster:\n  cells: {{a: {{url: 'http://127.0.0.1:{cell.port}'}}}}\n"
             "  cells_token_file: cells\n", name="fleet")

@@ -55,7 +55,8 @@ enum JournalFuzz {
             .policy(Policy()), .silence(.end(1)), .drill(receiver: [0x70]), .pushed(push),
             .wake(.members([0, 1]), source: [0x70]), .turn(lateness: .seconds(9)),
             .action(ActionReport(.reload, author: [0x70])),
-            .subscription(SubscriptionMark(name: [0x70], number: 3)), .stop,
+            .subscription(SubscriptionMark(name: [0x70], number: 3)),
+            .peersElsewhere(.people(accompanied: [0], alone: [1])), .fleetCell(isDark: true), .stop,
         ]
         if let silence { all.append(.silence(.begin(silence))) }
         if let map = EngineSamples.cellMap { all.append(.cells(map)) }

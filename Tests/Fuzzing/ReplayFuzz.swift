@@ -62,6 +62,8 @@ enum ReplayFuzz {
             line("03:00:01", "erase", #","body":{"responder_id":"41"}"#),
             line("03:00:01", "erase", #","body":{"person":0,"hash":"00000000000000aa"}"#),
             line("03:00:02", "wake", #","body":{"people":[0,1,2]}"#),
+            line("03:00:02", "company", #","body":{"people":[0],"alone":[1,2]}"#),
+            line("03:00:03", "fleet_cell", #","body":{"state":"dark"}"#),
             line("03:00:03", "refused", #","body":{"count":12}"#),
             line("03:00:04", "store", #","body":{"state":"failing"}"#),
             line("03:00:09", "store", #","body":{"state":"ok"}"#),

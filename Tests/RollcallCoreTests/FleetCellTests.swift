@@ -98,6 +98,26 @@ import Testing
         }
     }
 
+    @Test func `K4: a cell tells that the fleet cell is dark, and nobody else does`() {
+        for (role, fires) in [(FleetRole.cell, true), (.whole, false), (.fleet, false)] {
+            var policy = Policy()
+            policy.role = role
+            var engine = Engine(policy: policy)
+            _ = engine.fold(.start(), at: Fleet.instant(0))
+            _ = engine.fold(.fleetCell(isDark: true), at: Fleet.instant(20))
+            engine.settle()
+            let key = AlertKey(name: .fleetDark, subject: .all)
+            #expect((engine.alerting.board[key]?.state == .firing) == fires, "\(role)")
+            let checkpoint = Checkpoint(engine)
+            var reader = CheckpointReader()
+            for index in 0..<checkpoint.sliceCount { reader.take(checkpoint.slice(index)) }
+            #expect(reader.finish()?.isFleetCellDark == fires, "\(role)")
+            _ = engine.fold(.fleetCell(isDark: false), at: Fleet.instant(30))
+            engine.settle()
+            #expect(engine.alerting.board[key]?.state != .firing)
+        }
+    }
+
     @Test func `K2: somebody of another cell can be reached`() {
         var fleet = Fleet()
         for second in stride(from: Int64(0), through: 300, by: 30) {

@@ -379,8 +379,9 @@ struct AlertHistory {
         switch report.key.name {
         case .highOfflineRate: .number(Double(report.facts.limit) / 10_000)
         case .responderFlapping: .integer(report.facts.limit)
-        case .cellDark, .noOnlineResponders, .responderOffline, .rollcallDrill, .rollcallOverloaded,
-            .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown,
+        case .cellDark, .fleetDark, .noOnlineResponders, .responderOffline, .rollcallDrill,
+            .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady,
+            .telemetryFeedDown,
             .watchdog:
             nil
         }

@@ -116,10 +116,16 @@ extension Router {
 struct SummaryQuery: Sendable {
     /// The position of the last summary that is known; 0 for none.
     var after: Int64 = 0
+    /// True if the fleet cell asks.
+    var isFleetCells = false
 
     static let parameters = Parameters(
         SummaryQuery(),
         [
+            .flag(
+                "fleet",
+                "The fleet cell says so: it counts as heard, and is told which company is wanted.",
+                standard: false, into: \.isFleetCells),
             Parameter(
                 "after",
                 "The `position` of the last one; the answer says everything if that is another one.",
@@ -129,7 +135,7 @@ struct SummaryQuery: Sendable {
                     throw ParameterError(detail: "after: a position expected")
                 }
                 query.after = position
-            }
+            },
         ])
 }
 
@@ -143,22 +149,85 @@ extension Router {
         guard writer.isTakingWrites else {
             return answer(Self.unavailable("another member says it"), InputStats())
         }
-        writer.summary(after: query.after) { summary in
+        if query.isFleetCells { cells.noteAsk() }
+        writer.summary(after: query.after, wants: query.isFleetCells) { summary, wanted in
             guard let summary else {
                 return answer(Self.unavailable("nothing can be said now"), InputStats())
             }
             var bytes: [UInt8] = []
             Base64.append(summary.journalBytes, to: &bytes)
-            let tree: JSONTree = [
+            var tree: JSONTree = [
                 "position": .integer(summary.position),
                 "through": .text(RFC3339.string(summary.through)),
                 "whole": .boolean(summary.isWhole),
                 "bytes": .text(String(decoding: bytes, as: UTF8.self)),
             ]
-            var body: [UInt8] = []
-            tree.append(to: &body)
-            answer(.json(body + [0x0A]), InputStats())
+            if !wanted.isEmpty { tree = tree.with(["wanted": wanted.tree]) }
+            answer(Self.json(tree), InputStats())
         }
+    }
+
+    private static func json(_ tree: JSONTree) -> HTTPResponse {
+        var body: [UInt8] = []
+        tree.append(to: &body)
+        return .json(body + [0x0A])
+    }
+
+    // MARK: - Company in other cells
+
+    /// Tells the fleet cell in which of some groups somebody is active here. Source: K3.
+    func findPeers(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        guard let groups = groups(request, answer, { PeerGroups($0) }) else { return }
+        let name = ownName
+        writer.ask { view in
+            let active = view.engine.active(of: groups).tree
+            answer(Self.json(["cell": name, "active": active]), InputStats())
+        }
+    }
+
+    /// Takes the fleet cell's word of the company that people of this cell have in others.
+    func putPeers(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        let call: PeersElsewhere? = groups(request, answer) { tree in
+            guard let active = PeerGroups(tree["active"]),
+                let nobody = PeerGroups(tree["nobody"])
+            else { return nil }
+            return .groups(active: active, nobody: nobody)
+        }
+        guard let call else { return }
+        let name = ownName
+        write(.peersElsewhere(call), request, answer) { receipt, answer in
+            let people = JSONTree.integer(Int64(receipt.accepted))
+            answer(Self.json(["cell": name, "people": people]), InputStats())
+        }
+    }
+
+    /// The name of this cell: so it is known that another watch is not taken for it.
+    private var ownName: JSONTree {
+        if case .cell(let name) = cells.role { AlertJSON.text(name) } else { .null }
+    }
+
+    /// Returns what a body says of groups; nil, and the answer is given, if this is no cell that takes writes,
+    /// or the body says nothing of them.
+    private func groups<Made>(
+        _ request: HTTPRequest, _ answer: Answer, _ make: (JSONTree) -> Made?
+    ) -> Made? {
+        let refusal: HTTPResponse
+        if case .cell = cells.role {
+            guard writer.isTakingWrites else {
+                answer(Self.unavailable("another member says it"), InputStats())
+                return nil
+            }
+            do throws(JSONError) {
+                if let made = make(try JSONTree(reading: request.body)) { return made }
+                refusal = Self.unprocessable("lists of circles and regions expected")
+            } catch {
+                refusal = Self.notJSON(error)
+            }
+        } else {
+            refusal = .problem(404, "Not Found", detail: "this watch is no cell")
+        }
+        answer(refusal, InputStats())
+        return nil
     }
 }
 
@@ -195,5 +264,23 @@ extension Route {
             """,
             query: SummaryQuery.parameters, answers: [200: "CellSummary"], problems: [404, 503]
         ) { $0.showSummary($1, $2.answer) },
+        Route(
+            .post, .cellPeers, "findCompany", .status, .admin, .operation,
+            "Whether anybody is active in some circles, for the fleet cell",
+            """
+            Of circles, and of regions, those in which somebody is active in this cell. 404 at a watch that is \
+            no cell, 503 at a member that does not lead.
+            """,
+            body: "CompanyGroups", answers: [200: "CompanyFound"], problems: [404, 422, 503]
+        ) { $0.findPeers($1.request, $1.answer) },
+        Route(
+            .put, .cellPeers, "putCompany", .status, .admin, .operation,
+            "Tells a cell in which circles somebody is active in another one",
+            """
+            The fleet cell does, of the groups that stand as `wanted` beside a summary. It holds for 30 s, and \
+            nudges that wait for it are decided. 404 at a watch that is no cell, 503 at a member that does not lead.
+            """,
+            body: "CompanyWord", answers: [200: "CompanyTaken"], problems: [404, 422, 503]
+        ) { $0.putPeers($1.request, $1.answer) },
     ]
 }

@@ -51,6 +51,16 @@ extension Router {
     }
 
     var leadership: HTTPResponse {
+        var answer = leadershipAlone
+        if case .cell = cells.role {
+            // For other cells: who is asked by the fleet cell knows that it is there (K4).
+            answer.headers.append(
+                (FleetCellWatch.field, cells.hearing.rawValue))
+        }
+        return answer
+    }
+
+    private var leadershipAlone: HTTPResponse {
         guard let board = writer.board else { return readiness }
         guard board.isLeading(), writer.isTakingWrites else {
             return .problem(

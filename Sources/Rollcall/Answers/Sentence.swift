@@ -178,7 +178,7 @@ struct Sentence {
             since = alarm.startsAt
             headline = AlertText(alarm.subject.member) { _ in nil }.claim + "."
         } else {
-            let known = worst([.cellDark, .rollcallUnsteady, .telemetryFeedDown])
+            let known = worst([.cellDark, .fleetDark, .rollcallUnsteady, .telemetryFeedDown])
             guard let (name, alert) = known else { return false }
             level = alert.severity == .critical ? .bad : .late
             since = alert.startsAt

@@ -72,24 +72,70 @@ struct CellCaller {
         }
     }
 
-    /// Asks a cell what it has to say since a position, and returns it with the address that said so; nil
-    /// if none says anything.
-    func summary(
-        of cell: CellMap.Cell, after position: Int64
-    ) -> (summary: Summary, url: [UInt8])? {
+    /// The word of a cell of its people.
+    struct Said {
+        var summary: Summary
+        /// The groups of which it has to know whether somebody is active in another cell.
+        var wanted: PeerGroups
+        /// The address that said so.
+        var url: [UInt8]
+    }
+
+    /// Asks a cell what it has to say since a position; nil if none of its addresses says anything.
+    func summary(of cell: CellMap.Cell, after position: Int64) -> Said? {
         for url in cell.urls {
-            let path = Resource.cellSummary.path + "?after=\(position)"
+            let path = Resource.cellSummary.path + "?fleet=true&after=\(position)"
             guard
                 case .success(let answer) = send(.get, path, at: url, timeout: Self.summaryTimeout),
-                answer.status == 200,
-                let text = try? JSONTree(reading: answer.body)["bytes"]?.text,
+                answer.status == 200, let tree = try? JSONTree(reading: answer.body),
+                let text = tree["bytes"]?.text,
                 let bytes = Base64.decoded(Array(text.utf8).span, 0..<text.utf8.count),
                 let summary = Summary(journalBytes: bytes), summary.cell == cell.name,
                 Event.summaries([summary]).isCredible
             else { continue }
-            return (summary, url)
+            let wanted = PeerGroups(tree["wanted"]) ?? PeerGroups()
+            return Said(summary: summary, wanted: wanted, url: url)
         }
         return nil
+    }
+
+    /// Returns those of some groups in which somebody is active in a cell; nil if none of its addresses says.
+    func active(of groups: PeerGroups, at cell: CellMap.Cell) -> PeerGroups? {
+        peers(.post, groups.tree, of: cell).flatMap { PeerGroups($0["active"]) }
+    }
+
+    /// Tells a cell of groups in which somebody is active in another one, and of those in which nobody is.
+    /// One that does not hear it asks again.
+    func handOver(to cell: CellMap.Cell, active: PeerGroups, nobody: PeerGroups) {
+        _ = peers(.put, ["active": active.tree, "nobody": nobody.tree], of: cell)
+    }
+
+    private func peers(
+        _ method: HTTPCall.Method, _ tree: JSONTree, of cell: CellMap.Cell
+    ) -> JSONTree? {
+        var body: [UInt8] = []
+        tree.append(to: &body)
+        let answer = answer(to: method, Resource.cellPeers.path, of: cell, body)
+        guard let answer, answer.status == 200 else { return nil }
+        guard let tree = try? JSONTree(reading: answer.body),
+            tree["cell"]?.text == String(decoding: cell.name, as: UTF8.self)
+        else { return nil }
+        return tree
+    }
+
+    /// Asks a cell at its addresses in turns, until one says something else than that it cannot just now. Returns
+    /// the last answer; nil if there is none.
+    func answer(
+        to method: HTTPCall.Method, _ path: String, of cell: CellMap.Cell, _ body: [UInt8] = []
+    ) -> HTTPCallAnswer? {
+        var last: HTTPCallAnswer?
+        for url in cell.urls {
+            let outcome = send(method, path, at: url, body, timeout: Self.summaryTimeout)
+            guard case .success(let answer) = outcome else { continue }
+            last = answer
+            if answer.status != 503 { break }
+        }
+        return last
     }
 
     private static func read(
@@ -108,7 +154,7 @@ struct CellCaller {
     }
 
     /// The status of a refusal, and what it says of itself.
-    private static func words(_ answer: HTTPCallAnswer) -> String {
+    static func words(_ answer: HTTPCallAnswer) -> String {
         let detail = (try? JSONTree(reading: answer.body))?["detail"]?.shown
         return "it answers \(answer.status)" + (detail.map { ": \($0)" } ?? "")
     }

@@ -10,23 +10,30 @@ package final class CellMapSender: Sendable {
     private static let threadsMax = CellMap.cellsMax
 
     private let workers: [CellMapWorker]
+    private let asker: PeerGroupAsker
 
     /// A sender for the fleet cell of `named`, whose cells ask for `token`.
     package init(
         _ named: [CellMap.Cell], token: Secret?, writer: StateWriter, board: CellBoard
     ) {
         let count = min(Self.threadsMax, named.count)
+        let asker = PeerGroupAsker(token: token, board: board)
         workers = (0..<count).map { place in
             CellMapWorker(
-                named, share: (place, count), token: token, writer: writer, board: board)
+                named, share: (place, count), token: token, writer: writer, board: board,
+                asker: asker)
         }
+        self.asker = asker
     }
 
     /// Starts the threads; false if the system has none left.
-    package func start() -> Bool { workers.allSatisfy { $0.start() } }
+    package func start() -> Bool { workers.allSatisfy { $0.start() } && asker.start() }
 
     /// Ends them after what they are at, and does not wait for that.
-    package func close() { for worker in workers { worker.close() } }
+    package func close() {
+        for worker in workers { worker.close() }
+        asker.close()
+    }
 }
 
 /// A thread that asks its share of the cells; the first one also makes the map.
@@ -38,6 +45,9 @@ private final class CellMapWorker: @unchecked Sendable {
     private static let lookEvery: Int64 = 250
     /// Milliseconds between two questions for what a cell has to say.
     private static let listenEvery: Int64 = 1000
+    /// Milliseconds between two looks at whether a cell has the silences that it should, and after a failure.
+    private static let silencesEvery: Int64 = 60_000
+    private static let silencesAgain: Int64 = 5000
     /// Milliseconds between two questions to a cell that has the map.
     private static let askEvery: Int64 = 15_000
     /// Milliseconds between two tries, growing, with a fifth by chance.
@@ -55,6 +65,10 @@ private final class CellMapWorker: @unchecked Sendable {
         /// The position of the last summary; 0 before the first.
         var position: Int64 = 0
         var listensFrom = Int64.min / 4
+        /// The silences that it has, and the reason why it may not.
+        var silences: FleetSilences?
+        var silencesProblem: String?
+        var silencesFrom = Int64.min / 4
         /// The address that answered last.
         var url: [UInt8] = []
     }
@@ -63,6 +77,7 @@ private final class CellMapWorker: @unchecked Sendable {
     private let share: (place: Int, of: Int)
     private let writer: StateWriter
     private let board: CellBoard
+    private let asker: PeerGroupAsker
     private let caller: CellCaller
     private let mailbox = Mailbox<Void>()
     private var works: [[UInt8]: Work] = [:]
@@ -72,8 +87,9 @@ private final class CellMapWorker: @unchecked Sendable {
 
     init(
         _ named: [CellMap.Cell], share: (place: Int, of: Int), token: Secret?,
-        writer: StateWriter, board: CellBoard
+        writer: StateWriter, board: CellBoard, asker: PeerGroupAsker
     ) {
+        self.asker = asker
         self.named = named
         self.share = share
         self.writer = writer
@@ -99,6 +115,7 @@ private final class CellMapWorker: @unchecked Sendable {
             for (place, cell) in map.cells.enumerated() where place % share.of == share.place {
                 tend(cell, map)
                 listen(to: cell)
+                settleSilences(of: cell)
             }
         }
     }
@@ -191,11 +208,35 @@ private final class CellMapWorker: @unchecked Sendable {
         if let place = cell.urls.firstIndex(of: work.url) {
             cell.urls.insert(cell.urls.remove(at: place), at: 0)
         }
-        if let (summary, url) = caller.summary(of: cell, after: work.position) {
-            (work.position, work.url) = (summary.position, url)
-            writer.hear(summary)
+        if let said = caller.summary(of: cell, after: work.position) {
+            (work.position, work.url) = (said.summary.position, said.url)
+            writer.hear(said.summary)
+            if !said.wanted.isEmpty { asker.ask(for: cell.name, said.wanted) }
         }
         work.listensFrom = ClockReading.now().elapsed + Self.listenEvery
+        works[cell.name] = work
+    }
+
+    /// Lets a cell have the silences of the fleet cell.
+    private func settleSilences(of cell: CellMap.Cell) {
+        guard var work = works[cell.name], work.standing.problem == nil,
+            let silences = board.silences
+        else { return }
+        let isNew = silences != work.silences && work.silencesProblem == nil
+        guard isNew || ClockReading.now().elapsed >= work.silencesFrom else { return }
+        let problem = SilenceHanding(caller: caller).settle(cell, silences)
+        if let problem, problem != work.silencesProblem {
+            writer.log.warning(
+                "a cell does not have the silences of the fleet cell",
+                metadata: [
+                    "cell": "\(String(decoding: cell.name, as: UTF8.self))",
+                    "error": "\(problem)",
+                ])
+        }
+        (work.silences, work.silencesProblem) = (silences, problem)
+        work.silencesFrom =
+            ClockReading.now().elapsed
+            + (problem == nil ? Self.silencesEvery : Self.silencesAgain)
         works[cell.name] = work
     }
 

@@ -25,11 +25,26 @@ package final class CellBoard: Sendable {
         var problem: String?
     }
 
+    /// The knowledge of a cell about the fleet cell.
+    enum Hearing: String, CaseIterable {
+        /// It asked lately.
+        case heard
+        /// It did not ask for so long that it counts as dark.
+        case dark
+        /// It did not ask, and not for long enough.
+        case unknown
+    }
+
     private struct State {
         var map: CellMap?
         /// The place of this cell in the map; nil if it is none of its cells.
         var own: UInt16?
         var standings: [[UInt8]: Standing] = [:]
+        /// The fleet cell is known to be dark.
+        var isFleetCellDark = false
+        var hearing = Hearing.unknown
+        /// Those of the fleet cell; nil elsewhere.
+        var silences: FleetSilences?
     }
 
     /// The part that this watch has in a fleet.
@@ -38,6 +53,7 @@ package final class CellBoard: Sendable {
     let isAlone: Bool
     private let state = Mutex(State())
     private let misdirected = Atomic<Int>(0)
+    private let summariesAsked = Atomic<Int>(0)
 
     /// A board without a map, of a watch that has a part in a fleet.
     package init(_ role: CellRole = .alone) {
@@ -56,10 +72,15 @@ package final class CellBoard: Sendable {
         return false
     }
 
-    /// Follows the map of what is committed.
-    package func follow(_ map: CellMap?) {
+    /// Follows what is committed: the map, whether the fleet cell is known to be dark, and at the fleet cell
+    /// the silences.
+    package func follow(
+        _ map: CellMap?, isFleetCellDark: Bool = false, silences: FleetSilences? = nil
+    ) {
         if isAlone { return }
         state.withLock { state in
+            state.isFleetCellDark = isFleetCellDark
+            state.silences = silences
             guard state.map != map else { return }
             state.map = map
             if case .cell(let name) = role {
@@ -116,6 +137,26 @@ package final class CellBoard: Sendable {
     /// Returns how a cell stands.
     func standing(of cell: [UInt8]) -> Standing {
         state.withLock { $0.standings[cell] ?? Standing() }
+    }
+
+    /// The silences that every cell is to have; nil if this is no fleet cell.
+    var silences: FleetSilences? { state.withLock { $0.silences } }
+
+    // MARK: - The fleet cell, as a cell knows it
+
+    /// The fleet cell asked what is to be said.
+    func noteAsk() { summariesAsked.add(1, ordering: .relaxed) }
+
+    /// Times that it asked.
+    var asks: Int { summariesAsked.load(ordering: .relaxed) }
+
+    /// True while this cell tells that nothing is heard of it.
+    var isFleetCellDark: Bool { state.withLock { $0.isFleetCellDark } }
+
+    /// The last that is known of its asking.
+    var hearing: Hearing {
+        get { state.withLock { $0.hearing } }
+        set { state.withLock { $0.hearing = newValue } }
     }
 
     // MARK: - Metrics

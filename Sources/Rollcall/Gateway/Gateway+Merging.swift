@@ -15,7 +15,11 @@ extension Gateway {
             switch asked.list {
             case .responders: tree = responders(asked, answers)
             case .alerts: tree = joined(answers, "alerts")
-            case .silences: tree = joined(answers, "silences")
+            // What the fleet cell has given the cells is told as its own.
+            case .silences:
+                tree = joined(answers, "silences") { row in
+                    !(row["request_id"]?.text?.hasPrefix(FleetSilences.prefix) ?? false)
+                }
             case .inputs: tree = TableMerge.inputs(answers.found.map(\.tree))
             case .gaps, .nudges, .events, .incidents: tree = byTime(asked, answers, places)
             }
@@ -135,10 +139,12 @@ extension Gateway {
     // MARK: - What each has of its own
 
     /// Rows of all, each with its cell, in the order of these.
-    private static func joined(_ answers: CellAnswers, _ member: String) -> JSONTree {
+    private static func joined(
+        _ answers: CellAnswers, _ member: String, _ isShown: (JSONTree) -> Bool = { _ in true }
+    ) -> JSONTree {
         let trees = answers.found.map(\.tree)
         let all = answers.found.flatMap { found in
-            (found.tree[member]?.elements ?? []).map { $0.with(cell(found.cell)) }
+            (found.tree[member]?.elements ?? []).filter(isShown).map { $0.with(cell(found.cell)) }
         }
         let rest = (trees.first?.members ?? []).map { one -> JSONTree.Member in
             switch one.name {

@@ -7,14 +7,32 @@ extension StateWriter {
     // MARK: - From other threads
 
     /// Asks for what this cell has to say since position `after`; all of it if that is not the last.
-    /// `reply` is called once, on the state writer's thread; with nil if it cannot say anything now.
-    func summary(after position: Int64, reply: @escaping @Sendable (Summary?) -> Void) {
+    /// `reply` is called once, on the state writer's thread, with the groups of which this cell has to know
+    /// whether somebody is active in another one; with nil if it cannot say anything now.
+    func summary(
+        after position: Int64, wants: Bool,
+        reply: @escaping @Sendable (Summary?, PeerGroups) -> Void
+    ) {
         let until = ClockReading.now().elapsed + SummaryWait.patience
-        mailbox.put(.summaryWait(SummaryWait(after: position, until: until, reply: reply)))
+        mailbox.put(
+            .summaryWait(SummaryWait(after: position, wants: wants, until: until, reply: reply)))
     }
 
     /// Hands over what a cell says.
     func hear(_ summary: Summary) { mailbox.put(.summary(summary)) }
+
+    // MARK: - Others at the edge
+
+    /// Lets the edge know what is committed of cells.
+    func followCells() {
+        // Mostly there are none.
+        if edge.cells.isAlone { return }
+        let silences = engine.alerting.notifications.silences
+        edge.cells.follow(
+            engine.cellMap, isFleetCellDark: engine.isFleetCellDark,
+            silences: engine.policy.role == .fleet
+                ? FleetSilences(store: store.number, list: silences) : nil)
+    }
 
     // MARK: - A cell
 
@@ -31,9 +49,13 @@ extension StateWriter {
             // Several who ask at once are told the same.
             let isNext = waits.count == 1 && waits[0].after == said.position
             let summary = summary(isWhole: !isNext, clock)
-            for wait in waits { wait.reply(summary) }
+            let wanted =
+                waits.contains(where: \.wants) ? engine.wantedPeerGroups() : PeerGroups()
+            for wait in waits { wait.reply(summary, wait.wants ? wanted : PeerGroups()) }
         } else {
-            for wait in waits where isLast || wait.until <= clock.elapsed { wait.reply(nil) }
+            for wait in waits where isLast || wait.until <= clock.elapsed {
+                wait.reply(nil, PeerGroups())
+            }
         }
     }
 

@@ -47,7 +47,7 @@ extension StateWriter {
             turnNumber = pending.turn.number
             if let claims = pending.pushClaims { pushClaims = claims }
             try write(pending, at: place, clock)
-            edge.cells.follow(engine.cellMap)
+            followCells()
             upkeep.digester.note(pending.turn, engine)
             if isOtherwise, !seat.member.isDivergent { diverge(seat) }
             seat.leader = landed.entry.origin.member
@@ -117,7 +117,7 @@ extension StateWriter {
             let place = try store.logPlace()
             chores.abandon()
             engine = recovered.takeEngine().counting(as: engine)
-            edge.cells.follow(engine.cellMap)
+            followCells()
             // What was hashed is the state that was given up.
             upkeep.digester.abandon()
             seat.digest = nil

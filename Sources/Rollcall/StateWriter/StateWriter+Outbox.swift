@@ -14,7 +14,7 @@ import RollcallSupport
 extension StateWriter {
     /// Answers and sends what a turn has kept, or a loop that needed none.
     func finish(_ folded: FoldedTurn) {
-        edge.cells.follow(engine.cellMap)
+        followCells()
         answers.gather {
             // Read where they stand: to take one out copies all that a receipt holds.
             for place in folded.replies.indices {

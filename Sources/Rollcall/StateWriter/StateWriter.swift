@@ -200,7 +200,7 @@ package final class StateWriter: @unchecked Sendable {
                 "refolded_rows": "\(recovered.rows)",
             ])
         MountTable.warn(of: storePath, log)
-        edge.cells.follow(engine.cellMap)
+        followCells()
         if let member, let board {
             try begin(
                 member, board, policy, last: recovered.lastTurn,

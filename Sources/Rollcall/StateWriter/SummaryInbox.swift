@@ -94,6 +94,8 @@ struct SummaryWait: Sendable {
 
     /// The last position that they heard; 0 for none.
     let after: Int64
+    /// True if they are told which company is wanted.
+    let wants: Bool
     let until: Int64
-    let reply: @Sendable (Summary?) -> Void
+    let reply: @Sendable (Summary?, PeerGroups) -> Void
 }

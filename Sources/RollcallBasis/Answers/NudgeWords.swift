@@ -28,6 +28,8 @@ package enum NudgeWords {
         case .rate: "so many are nudged that they wait for their turn"
         case .blind: "we cannot see, or could not until lately"
         case .fresh: "they were located just now"
+        case .pendingPeers:
+            "nobody else of their circles is active in this cell, and the others were not heard yet"
         }
     }
 

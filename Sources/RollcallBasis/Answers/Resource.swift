@@ -39,6 +39,7 @@ package enum Resource: String, CaseIterable, Sendable {
     case clusterAdopt = "/v1/cluster/adopt"
     case cells = "/v1/cells"
     case cellSummary = "/v1/cells/summary"
+    case cellPeers = "/v1/cells/company"
     case session = "/v1/session"
     case metrics = "/metrics"
     case healthy = "/-/healthy"

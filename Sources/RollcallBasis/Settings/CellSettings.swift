@@ -81,7 +81,7 @@ extension Setting {
             "it is the fleet cell of these: {NAME: {url: …}, …}", .start),
         Setting(
             "cluster.cells_token_file", .textOrNone, \.cluster.cellsTokenFile,
-            "the token that the cells ask for, of read and admin", .start),
+            "the token that the cells ask for, of read, act and admin", .start),
         Setting(
             "cluster.fleet_cell", .addresses, \.cluster.fleetCell,
             "where a gateway finds the fleet cell: {url: …}", .start),

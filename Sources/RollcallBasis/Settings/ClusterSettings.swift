@@ -38,7 +38,7 @@ package struct ClusterSettings: Equatable, Sendable {
     package var cell = ""
     /// The cells of which this watch is the fleet cell, by their names; none if it is not.
     package var cells: [CellMap.Cell] = []
-    /// A file with the token, of the scopes `read` and `admin`, that the cells ask for; empty for none.
+    /// A file with the token, of the scopes `read`, `act` and `admin`, that the cells ask for; empty for none.
     package var cellsTokenFile = ""
     /// The addresses of the fleet cell's members, for a gateway; none for whatever else (K5).
     package var fleetCell: [[UInt8]] = []

@@ -86,7 +86,7 @@ package struct AlertRules: Equatable, Sendable {
         // Its people have waited each by themselves (R1).
         case .responderOffline: responderOffline.atOnce
         case .telemetryFeedDown: telemetryFeedDown
-        case .cellDark, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
+        case .cellDark, .fleetDark, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
             .rollcallUnsteady:
             Self.overloaded
         case .rollcallDrill: Self.drill

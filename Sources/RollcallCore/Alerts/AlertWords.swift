@@ -21,6 +21,8 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     case responderOffline = 10
     /// Nothing is heard of a cell (K4).
     case cellDark = 11
+    /// Nothing is heard of the fleet cell, and this cell tells of it (K4).
+    case fleetDark = 12
 
     /// Those that there may be one of for each region.
     static let ofRegions: [AlertName] = [
@@ -31,6 +33,7 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     package var word: StaticString {
         switch self {
         case .cellDark: "CellDark"
+        case .fleetDark: "FleetDark"
         case .highOfflineRate: "HighOfflineRate"
         case .noOnlineResponders: "NoOnlineResponders"
         case .responderFlapping: "ResponderFlapping"
@@ -50,7 +53,7 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     var isAboutRollcall: Bool {
         switch self {
         case .highOfflineRate, .noOnlineResponders, .responderFlapping, .responderOffline: false
-        case .cellDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+        case .cellDark, .fleetDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
             .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             true
         }
@@ -60,7 +63,8 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     var rank: Int {
         switch self {
         case .responderOffline: 5
-        case .cellDark: 7
+        // No engine evaluates both.
+        case .cellDark, .fleetDark: 7
         case .rollcallUnsteady: 11
         default: 2 * Int(rawValue)
         }

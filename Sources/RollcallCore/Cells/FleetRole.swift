@@ -13,6 +13,7 @@ extension AlertName {
     /// True if an engine of `role` evaluates it.
     func isEvaluated(by role: FleetRole) -> Bool {
         switch (role, self) {
+        case (.whole, .fleetDark), (.fleet, .fleetDark): false
         case (.whole, _): true
         case (.cell, .highOfflineRate), (.cell, .noOnlineResponders), (.cell, .responderFlapping),
             (.cell, .telemetryFeedDown):

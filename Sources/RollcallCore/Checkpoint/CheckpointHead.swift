@@ -70,10 +70,15 @@ struct CheckpointHead {
 
     /// Codes what not every store has: without it there is nothing to be read or written. Only a
     /// cluster has reigns (S16), only whose clients name requests has such names (S19), and only whose
-    /// settings name subscriptions has marks of theirs (E2), only a cell has a map (K1), and only a fleet
-    /// cell hears of cells (K2). Each has what stands before it.
+    /// settings name subscriptions has marks of theirs (E2), only a cell has a map (K1), only a fleet
+    /// cell hears of cells (K2), and only a cell knows of company in others (K3), and of a fleet cell that is
+    /// dark (K4). Each has what stands before it.
     private mutating func codeRest(_ archive: inout Archive) {
-        let hasCells = archive.version >= 8 && !engine.cells.isEmpty
+        let isOfCell =
+            archive.version >= 8
+            && !(engine.nudges.peerAnswers.isEmpty && engine.counters.nudges.isWithoutCells
+                && !engine.isFleetCellDark)
+        let hasCells = archive.version >= 8 && !engine.cells.isEmpty || isOfCell
         let hasMap = archive.version >= 8 && engine.cellMap != nil || hasCells
         let hasMarks = archive.version >= 8 && !engine.subscriptions.isEmpty || hasMap
         let hasKeys = archive.version >= 7 && !engine.requestKeys.isEmpty || hasMarks
@@ -96,6 +101,13 @@ struct CheckpointHead {
         }
         if archive.version >= 8, archive.isReading ? !archive.isAtEnd : hasCells {
             archive.codePart { engine.cells.code(&$0) }
+        }
+        if archive.version >= 8, archive.isReading ? !archive.isAtEnd : isOfCell {
+            archive.codePart { archive in
+                archive.code(&engine.isFleetCellDark)
+                engine.nudges.codePeersElsewhere(&archive)
+                engine.counters.nudges.codePendingPeers(&archive)
+            }
         }
     }
 

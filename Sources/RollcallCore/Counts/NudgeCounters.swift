@@ -3,7 +3,7 @@ package struct NudgeCounters: Equatable, Sendable {
     /// Decided to be sent, and in dry runs.
     package private(set) var sent = 0
     package private(set) var dryRuns = 0
-    /// By what the ledger has: `fresh` is only answered.
+    /// By what the ledger has, but for what only cells have: `fresh` is only answered.
     private var holds = [Int](repeating: 0, count: Int(NudgeReason.fresh.rawValue))
     /// By outcome × platform.
     private var outcomes = [Int](
@@ -14,15 +14,25 @@ package struct NudgeCounters: Equatable, Sendable {
     private var pushes = [Int](
         repeating: 0, count: PushKind.allCases.count * PushOutcome.allCases.count)
     /// By what came of it: sent, in a dry run, of an outsider, disabled, then by the reason.
-    private var asks = [Int](repeating: 0, count: 4 + NudgeReason.allCases.count)
+    private var asks = [Int](repeating: 0, count: 5 + Int(NudgeReason.fresh.rawValue))
+    /// Of a cell: held, and not asked, because company was not known yet (K3).
+    private var holdsOfPendingPeers = 0
+    private var asksOfPendingPeers = 0
 
     package init() {}
 
     /// Returns how many asks came to something (R3).
-    package func asked(_ result: AskResult) -> Int { asks[Self.place(result)] }
+    package func asked(_ result: AskResult) -> Int {
+        result == .hold(.pendingPeers) ? asksOfPendingPeers : asks[Self.place(result)]
+    }
 
     /// Returns how often somebody was not nudged for `reason`, as far as it is written.
-    package func held(_ reason: NudgeReason) -> Int { holds[Int(reason.rawValue)] }
+    package func held(_ reason: NudgeReason) -> Int {
+        reason == .pendingPeers ? holdsOfPendingPeers : holds[Int(reason.rawValue)]
+    }
+
+    /// True if nothing is counted that only cells have.
+    var isWithoutCells: Bool { holdsOfPendingPeers == 0 && asksOfPendingPeers == 0 }
 
     /// Returns how often nudges on a platform had an outcome.
     package func followed(_ outcome: NudgeOutcome, _ platform: Platform) -> Int {
@@ -42,6 +52,7 @@ package struct NudgeCounters: Equatable, Sendable {
         // It is counted as an ask.
         case .send where report.facts.isAsked: break
         case .send: if report.isDryRun { dryRuns += 1 } else { sent += 1 }
+        case .hold where report.reason == .pendingPeers: holdsOfPendingPeers += 1
         case .hold: if let reason = report.reason { holds[Int(reason.rawValue)] += 1 }
         case .followed:
             if let outcome = report.outcome {
@@ -54,7 +65,13 @@ package struct NudgeCounters: Equatable, Sendable {
         if let reason { notWoken[Int(reason.rawValue)] += 1 } else { wakes += 1 }
     }
 
-    mutating func note(_ result: AskResult) { asks[Self.place(result)] += 1 }
+    mutating func note(_ result: AskResult) {
+        if result == .hold(.pendingPeers) {
+            asksOfPendingPeers += 1
+        } else {
+            asks[Self.place(result)] += 1
+        }
+    }
 
     mutating func note(_ end: PushEnd) { pushes[Self.place(end.kind, end.outcome)] += 1 }
 
@@ -62,6 +79,7 @@ package struct NudgeCounters: Equatable, Sendable {
     mutating func goOn(from other: NudgeCounters) {
         (sent, dryRuns) = (other.sent, other.dryRuns)
         (holds, outcomes) = (other.holds, other.outcomes)
+        holdsOfPendingPeers = other.holdsOfPendingPeers
     }
 
     private static func place(_ result: AskResult) -> Int {
@@ -94,6 +112,12 @@ package struct NudgeCounters: Equatable, Sendable {
 
     /// Codes what version 8 added, at the end of all counts.
     mutating func codeAsks(_ archive: inout Archive) { Self.code(&asks, &archive) }
+
+    /// Codes what only cells have.
+    mutating func codePendingPeers(_ archive: inout Archive) {
+        archive.code(&holdsOfPendingPeers)
+        archive.code(&asksOfPendingPeers)
+    }
 
     private static func code(_ counts: inout [Int], _ archive: inout Archive) {
         let expected = counts.count

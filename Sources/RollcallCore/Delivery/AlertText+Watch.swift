@@ -15,4 +15,9 @@ extension AlertText {
         "The cell said nothing for \(Self.span(CellBook.darkAfter)): how its people are is not known, and no "
             + "alert fires or ends that depends on it."
     }
+
+    var fleetDarkPassed: String {
+        "It asked no cell that answers for \(Self.span(CellBook.darkAfter)): nobody decides about many now, neither "
+            + "HighOfflineRate nor NoOnlineResponders, ResponderFlapping or TelemetryFeedDown."
+    }
 }

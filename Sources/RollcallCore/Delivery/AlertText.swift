@@ -106,6 +106,7 @@ package struct AlertText {
             return "\(people) dropping out\(inPlace)"
         case .responderOffline: return "\(place): \(offlineHeadline(causesShown))"
         case .cellDark: return darkHeadline
+        case .fleetDark: return "Nothing is heard of the fleet cell"
         case .rollcallDrill: return "DRILL: a test of the way to you, nothing is wrong"
         case .rollcallOverloaded: return "Rollcall refuses writes: the watch is blind"
         case .rollcallStateLost: return "Rollcall lost what it knew: \(lost.words)"
@@ -222,7 +223,7 @@ package struct AlertText {
                 ? "Nobody changes between ONLINE and OFFLINE \(facts.limit) times within "
                     + "\(Self.span(facts.span)) any more." : passed
         case .responderOffline: return offlineEnded
-        case .cellDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+        case .cellDark, .fleetDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
             .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             return ""
         }
@@ -247,6 +248,7 @@ package struct AlertText {
                 + "OFFLINE at least \(facts.limit) times within \(Self.span(facts.span))."
         case .responderOffline: return offlinePassed
         case .cellDark: return darkPassed
+        case .fleetDark: return fleetDarkPassed
         case .rollcallDrill:
             return "Somebody asked Rollcall for a test of this receiver. It ends by itself."
         case .rollcallOverloaded:

@@ -90,7 +90,8 @@ extension Alerting {
             // There are as many as sources.
             return key.subject == .all
                 ? board.aboutRollcall.filter { board.muted.contains($0) } : []
-        case .cellDark, .highOfflineRate, .responderFlapping, .responderOffline, .rollcallDrill,
+        case .cellDark, .fleetDark, .highOfflineRate, .responderFlapping, .responderOffline,
+            .rollcallDrill,
             .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady,
             .watchdog:
             return []
@@ -260,7 +261,7 @@ extension Alerting {
             // That of no source is suspected where none is declared: it says something else.
             guard case .source = key.subject else { return nil }
             by = .init(name: .telemetryFeedDown, subject: .all)
-        case .cellDark, .noOnlineResponders, .responderFlapping, .rollcallDrill,
+        case .cellDark, .fleetDark, .noOnlineResponders, .responderFlapping, .rollcallDrill,
             .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady,
             .watchdog:
             return nil

@@ -59,7 +59,7 @@ extension Engine {
         case .highOfflineRate: isMeant = person.status == .offline
         case .noOnlineResponders: isMeant = person.status != .online
         case .responderOffline: isMeant = person.isMissed
-        case .cellDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+        case .cellDark, .fleetDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
             .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             isMeant = false
         }

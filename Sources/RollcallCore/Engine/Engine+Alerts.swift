@@ -106,6 +106,7 @@ extension Engine {
         sight.feed.isAnyMissing || clock.open[Int(BlindReason.overload.rawValue)] != nil
             || gaps.stall.isSuspected || alerting.notifications.wantsWatchdog
             || liveness.reigns.steadyFrom(clock.now) != nil || cells.isAnyDark
+            || isFleetCellDark
             || !alerting.board.aboutRollcall.isEmpty
     }
 
@@ -125,6 +126,7 @@ extension Engine {
         if sight.feed.isAllMissing { isTrue(.telemetryFeedDown, .all) }
         if gaps.stall.isSuspected { isTrue(.telemetryFeedDown, .suspected) }
         for cell in cells.cells where cell.isDark { isTrue(.cellDark, .cell(cell.name)) }
+        if isFleetCellDark { isTrue(.fleetDark, .all) }
         if isOverloaded { isTrue(.rollcallOverloaded, .all) }
         if liveness.reigns.steadyFrom(clock.now) != nil { isTrue(.rollcallUnsteady, .all) }
         if alerting.notifications.wantsWatchdog { isTrue(.watchdog, .all) }
@@ -195,7 +197,7 @@ extension Engine {
                 case .noOnlineResponders: aggregates.count(.online, in: region) == 0
                 case .responderFlapping: aggregates.flapping(in: region) > 0
                 case .responderOffline: aggregates.missed(in: region) > 0
-                case .cellDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+                case .cellDark, .fleetDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
                     .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
                     false
                 }
@@ -260,7 +262,7 @@ extension Engine {
         case .responderOffline:
             let missed = number(of: key.subject).map { aggregates.missed(in: $0) } ?? 0
             return (missed > 0, AlertStats(count: missed, total: active))
-        case .cellDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+        case .cellDark, .fleetDark, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
             .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             return (false, AlertStats())
         }

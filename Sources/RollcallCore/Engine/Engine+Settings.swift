@@ -153,7 +153,13 @@ extension Engine {
                 engine.changeDark(&person, number)
             }
         }
-        if policy.role != old.role { recountReport() }
+        if policy.role != old.role {
+            recountReport()
+            if policy.role != .cell {
+                isFleetCellDark = false
+                nudges.forgetAllPeersElsewhere()
+            }
+        }
         let pace = PacePolicy(policy)
         if pace != PacePolicy(old) { people.aggregates.changePace(to: pace, people.roster) }
         let changed = decisions[firstDecision...].sorted { a, b in
@@ -167,7 +173,8 @@ extension Engine {
         counters.notifications.keep(only: policy.receivers)
         alerting.follow(policy.receivers, policy.alerts)
         alerting.followStorms(policy.receivers)
-        let isOther = policy.nudges != old.nudges
+        // Only in a cell it is asked who has company elsewhere (K3).
+        let isOther = policy.nudges != old.nudges || policy.role != old.role
         for number in 0..<roster.count where roster[number].isStale {
             // By an offline threshold too, which may be another, some are held (F31).
             if isOther || nudges.states[number]?.reason == .blind {

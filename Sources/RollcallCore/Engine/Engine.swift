@@ -71,6 +71,8 @@ package struct Engine: Sendable {
     package internal(set) var cells = CellBook()
     /// Of a cell, the changes that it has not said yet.
     var report = CellReport()
+    /// Of a cell: true while it tells that nothing is heard of the fleet cell (K4).
+    package internal(set) var isFleetCellDark = false
     package internal(set) var alerting = Alerting()
     package internal(set) var nudges = Nudging()
     /// The places of those who are told of events.
@@ -275,6 +277,8 @@ package struct Engine: Sendable {
             for cell in cellMap?.cells ?? [] where policy.role == .fleet {
                 cells.await(cell.name, since: clock.now)
             }
+        case .peersElsewhere(let call): take(call, &receipt)
+        case .fleetCell(let isDark): isFleetCellDark = isDark && policy.role == .cell
         case .action(let report): decisions.append(.action(at: clock.wallNow, report))
         case .turn, .stop, .summaries: break
         }

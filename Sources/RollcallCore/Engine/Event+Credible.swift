@@ -19,7 +19,8 @@ extension Event {
         case .summaries(let list): list.allSatisfy(\.isCredible)
         case .items, .roster, .erase, .clock, .store, .policy, .silence, .take, .drill, .outcome,
             .pushed,
-            .wake, .ask, .turn, .start, .done, .action, .subscription, .stop:
+            .wake, .ask, .peersElsewhere, .fleetCell, .turn, .start, .done, .action, .subscription,
+            .stop:
             true
         }
     }

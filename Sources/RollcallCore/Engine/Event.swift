@@ -55,6 +55,10 @@ package enum Event: Sendable {
     indirect case subscription(SubscriptionMark)
     /// The fleet is divided into cells by this map from now on, if it is newer than the one that is held.
     indirect case cells(CellMap)
+    /// Other cells say whether people of this cell have company there.
+    indirect case peersElsewhere(PeersElsewhere)
+    /// A cell hears nothing of the fleet cell any more, or hears it again.
+    case fleetCell(isDark: Bool)
     /// Summaries of cells, complete through the instant at which it is folded.
     case summaries([Summary])
     /// We stop.

@@ -41,16 +41,23 @@ extension Nudging {
         answer.isStale = since <= clock.observedNow
         let free = throttledUntil(throttle, rules)
         if answer.isStale {
-            if !people.hasActivePeer(person, rules.peers) { answer.reasons.append(.solo) }
+            switch hasPeerAnywhere(person, number, people, policy, clock) {
+            case true: break
+            case false: answer.reasons.append(.solo)
+            // What is asked again is told as it was known before.
+            case nil where state.reason == .solo: answer.reasons.append(.solo)
+            case nil where state.reason == .pendingPeers: answer.reasons.append(.pendingPeers)
+            // Nothing depends on it while something else holds.
+            case nil: break
+            }
             if lacksToken(number, rules) { answer.reasons.append(.noToken) }
             if free > clock.wallNow { answer.reasons.append(.throttled) }
             if state.isInRow { answer.reasons.append(.rate) }
             if isBlind(to: person, policy, clock) { answer.reasons.append(.blind) }
         }
         // These end by what somebody tells, not by time.
-        guard !answer.reasons.contains(.solo), !answer.reasons.contains(.noToken) else {
-            return answer
-        }
+        let untimed: Set<NudgeReason> = [.solo, .pendingPeers, .noToken]
+        guard untimed.isDisjoint(with: answer.reasons) else { return answer }
         let seesAgainFrom = seesAgainFrom(offline: policy.thresholds(person).offline)
         let seen = max(since, seesAgainFrom, clock.observedNow)
         answer.earliest = max(clock.wallNow + (seen - clock.observedNow), free)

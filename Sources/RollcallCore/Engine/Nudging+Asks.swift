@@ -48,7 +48,7 @@ extension Nudging {
         if person.lastLocation > .distantPast, clock.observedNow - person.lastLocation <= young {
             return .fresh
         }
-        if !people.hasActivePeer(person, policy.nudges.peers) { return .solo }
+        if let reason = reasonOfPeers(person, number, people, policy, clock) { return reason }
         if lacksToken(number, policy.nudges) { return .noToken }
         if until > clock.wallNow { return .throttled }
         return room(policy.nudges, clock.now) > 0 ? nil : .rate

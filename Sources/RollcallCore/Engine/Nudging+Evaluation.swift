@@ -25,6 +25,9 @@ extension Nudging {
         now: ObservedTime
     ) -> NudgeReport? {
         let report = person.hasNudges ? noteNews(from: before, person, number) : nil
+        if before.circles != person.circles || before.region != person.region {
+            forgetPeersElsewhere(number)
+        }
         if rules.staleFrom(person) <= now {
             // What holds a nudge back may have changed with anything else.
             if !person.isStale || before.isActive != person.isActive
@@ -38,6 +41,7 @@ extension Nudging {
             person.isStale = true
         } else if person.isStale || person.hasNudges && Self.isNews(from: before, person) {
             person.isStale = false
+            wanted.remove(UInt32(number))
             states[number]?.reason = nil
             if states[number]?.isEmpty ?? false { states[number] = nil }
         }
@@ -159,7 +163,11 @@ extension Nudging {
             if reason == .throttled { wait(&state, number, until: free) }
             if reason == .rate, !state.isInRow { evaluation.waiting.append(UInt32(number)) }
             if reason == .blind { holdBlind(&state, person, number, evaluation) }
-            guard reason != state.reason else { return }
+            awaitPeers(&state, number, reason, clock)
+            // Who is asked about again is held for what was known before.
+            let isAskedAgain =
+                reason == .pendingPeers && state.reason != nil && state.reason != .blind
+            guard reason != state.reason, !isAskedAgain else { return }
             state.reason = reason
             var report = NudgeReport(.hold, rules)
             report.facts = Self.facts(person, gaps[number], now: clock.observedNow)
@@ -175,13 +183,18 @@ extension Nudging {
     }
 
     /// The first reason that holds, in the order of F32; while we cannot see there is no other.
-    private func reasonToHold(
+    private mutating func reasonToHold(
         _ person: Responder, _ number: Int, _ people: People, _ isThrottled: Bool,
         _ evaluation: Evaluation
     ) -> NudgeReason? {
         let rules = evaluation.rules
         if isBlind(to: person, evaluation.policy, evaluation.clock) { return .blind }
-        if !people.hasActivePeer(person, rules.peers) { return .solo }
+        let (policy, clock) = (evaluation.policy, evaluation.clock)
+        // Whose turn does not come now is asked about shortly before it does (K3).
+        if policy.role == .cell, evaluation.room <= 0, states[number]?.isInRow == true {
+            return .rate
+        }
+        if let reason = reasonOfPeers(person, number, people, policy, clock) { return reason }
         if lacksToken(number, rules) { return .noToken }
         if isThrottled { return .throttled }
         return evaluation.room > 0 ? nil : .rate

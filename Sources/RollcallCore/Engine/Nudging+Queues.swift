@@ -7,6 +7,7 @@ extension Nudging {
         states[number] = nil
         tokens[number] = nil
         woken[number] = nil
+        forgetPeersElsewhere(number)
     }
 
     // MARK: - Tokens (N7)

@@ -29,9 +29,15 @@ package struct Nudging: Sendable {
     var tokens = SideTable<[UInt8]>()
     /// The instants at which phones were last woken (N9).
     var woken = SideTable<RunningTime>()
+    /// Of a cell: what others said lately of somebody's company.
+    var peerAnswers: [UInt32: PeerAnswer] = [:]
 
     // What follows is not stored: it follows from the people.
 
+    /// Those whose company is to be asked for in other cells.
+    var wanted = WantedRow()
+    /// Those of them about whom it was asked lately, and when.
+    var asked: [UInt32: RunningTime] = [:]
     /// The people who are to be evaluated when the instant closes.
     var toEvaluate: [UInt32] = []
     /// The people who wait for their turn; the first by id is the last. Those who wait no longer

@@ -63,6 +63,7 @@ extension Exposition {
             if name == .rollcallUnsteady, engine.liveness.reigns.isEmpty { continue }
             // Only the fleet cell knows cells (K7).
             if name == .cellDark, engine.policy.role != .fleet { continue }
+            if name == .fleetDark, engine.policy.role != .cell { continue }
             for state in AlertState.shown {
                 counts[AlertSeries(name, engine.policy.alerts[name].severity, state)] = 0
             }

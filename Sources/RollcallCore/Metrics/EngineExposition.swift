@@ -20,7 +20,7 @@ extension Exposition {
         appendDark(engine, regions)
         appendPromised(engine)
         appendAlerts(engine, regions, alarms)
-        appendNudges(engine.counters.nudges)
+        appendNudges(engine.counters.nudges, isCell: engine.policy.role == .cell)
         appendDelays(engine.counters)
         appendAges(engine)
         appendServer(engine.counters)

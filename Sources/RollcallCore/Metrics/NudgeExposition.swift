@@ -1,6 +1,6 @@
 /// Nudges, wakes and what became of their pushes, for a scrape. Source: N8, N9, §8.
 extension Exposition {
-    mutating func appendNudges(_ nudges: NudgeCounters) {
+    mutating func appendNudges(_ nudges: NudgeCounters, isCell: Bool) {
         family(
             "rollcall_nudges", .counter,
             "Decisions about people whose location was too old, by why.")
@@ -9,7 +9,7 @@ extension Exposition {
         {
             sample(["decision": .word(decision), "reason": .word("due")], Quantity(count))
         }
-        for reason in NudgeReason.written {
+        for reason in NudgeReason.written where isCell || !reason.isOfCells {
             sample(
                 ["decision": .word("hold"), "reason": .word(reason.word)],
                 Quantity(nudges.held(reason)))
@@ -31,7 +31,7 @@ extension Exposition {
                 ["decision": .word(decision), "reason": .word("asked")],
                 Quantity(nudges.asked(result)))
         }
-        for reason in NudgeReason.allCases {
+        for reason in NudgeReason.allCases where isCell || !reason.isOfCells {
             sample(
                 ["decision": .word("hold"), "reason": .word(reason.word)],
                 Quantity(nudges.asked(.hold(reason))))

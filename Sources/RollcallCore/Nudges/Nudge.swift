@@ -17,11 +17,18 @@ package enum NudgeReason: UInt8, CaseIterable, Comparable, Sendable {
     case blind = 6
     /// Located within the time in which they are expected: only answered to who asks for them (R3).
     case fresh = 7
+    /// Nobody else of their circles is active in this cell, and it is not known yet of the others (K3).
+    case pendingPeers = 8
 
     package static func < (a: NudgeReason, b: NudgeReason) -> Bool { a.rawValue < b.rawValue }
 
     /// Those that are written into the ledger.
-    package static let written: [NudgeReason] = [.solo, .noToken, .throttled, .rate, .blind]
+    package static let written: [NudgeReason] = [
+        .solo, .noToken, .throttled, .rate, .blind, .pendingPeers,
+    ]
+
+    /// True of what is held against somebody in a cell alone.
+    package var isOfCells: Bool { self == .pendingPeers }
 
     /// The word in lines, answers and labels.
     package var word: StaticString {
@@ -34,6 +41,7 @@ package enum NudgeReason: UInt8, CaseIterable, Comparable, Sendable {
         case .rate: "rate"
         case .blind: "blind"
         case .fresh: "fresh"
+        case .pendingPeers: "pending_company"
         }
     }
 }

@@ -68,6 +68,15 @@ package enum EventLine {
                 Base64.append(Summary.journalBytes(of: list), to: &text)
                 body.text("bytes", text)
             }
+        case .peersElsewhere(let call):
+            line("company", nil, at, &output) { body in
+                // The journal holds numbers only.
+                guard case .people(let accompanied, let alone) = call else { return }
+                body.integers("people", accompanied.map { Int64($0) })
+                body.integers("alone", alone.map { Int64($0) })
+            }
+        case .fleetCell(let isDark):
+            line("fleet_cell", nil, at, &output) { $0.word("state", isDark ? "dark" : "heard") }
         case .action: line("action", nil, at, &output)
         case .subscription: line("subscription", nil, at, &output)
         case .stop: line("stop", nil, at, &output)

@@ -130,6 +130,8 @@ package struct ReplayBody {
     var person: Int?
     /// People's numbers.
     var people: [Int]?
+    /// Of people's company in other cells, those who have none.
+    var alone: [Int]?
     /// The member of a circle who asks for somebody.
     var asker: [UInt8]?
     /// Base64 of what cells say.
@@ -195,6 +197,7 @@ package struct ReplayBody {
             if name == "restored" { isRestored = true }
             if name == "sent_at" { sentAt = .unreadable }
         case UInt8(ascii: "[") where name == "people": people = try Self.numbers(&cursor, bytes)
+        case UInt8(ascii: "[") where name == "alone": alone = try Self.numbers(&cursor, bytes)
         case let first:
             if name == "sent_at", first != UInt8(ascii: "n") { sentAt = .unreadable }
             try cursor.skipValue(bytes)

@@ -242,6 +242,10 @@ package struct ReplayReader {
                 throw fault("body has no bytes of summaries")
             }
             return .summaries(list)
+        case "fleet_cell": return .fleetCell(isDark: body.state == "dark")
+        case "company":
+            return .peersElsewhere(
+                .people(accompanied: body.people ?? [], alone: body.alone ?? []))
         case "turn":
             return .turn(lateness: body.lateMilliseconds.map { Milliseconds($0) })
         default: throw fault("unknown kind \"\(line.kind)\"")

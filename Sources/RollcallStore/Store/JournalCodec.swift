@@ -46,6 +46,10 @@ enum EventCode {
     static let cells: UInt8 = 42
     /// The code of what cells say of their people.
     static let summaries: UInt8 = 43
+    /// The code of what other cells say of people's company.
+    static let peersElsewhere: UInt8 = 44
+    /// The code of whether a cell hears the fleet cell.
+    static let fleetCell: UInt8 = 45
 }
 
 /// Puts the events of a journal together again from its rows.
@@ -170,6 +174,9 @@ package struct JournalReplay {
             return SubscriptionMark(journalBytes: body).map { .subscription($0) }
         case EventCode.cells: return CellMap(journalBytes: body).map { .cells($0) }
         case EventCode.summaries: return Summary.list(journalBytes: body).map { .summaries($0) }
+        case EventCode.fleetCell: return .fleetCell(isDark: body.first == 1)
+        case EventCode.peersElsewhere:
+            return PeersElsewhere(journalBytes: body).map { .peersElsewhere($0) }
         case EventCode.action: return ActionReport(journalBytes: body).map { .action($0) }
         case EventCode.ask:
             return AskCall.reading(body).map { .ask($0.call, source: $0.source) }

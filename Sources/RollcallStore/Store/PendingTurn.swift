@@ -144,6 +144,11 @@ package struct PendingTurn {
         case .action(let report): append(EventCode.action, report.journalBytes, &engine)
         case .summaries(let list):
             append(EventCode.summaries, Summary.journalBytes(of: list), &engine)
+        case .peersElsewhere(let call):
+            let numbers = engine.people(of: call)
+            append(EventCode.peersElsewhere, numbers.journalBytes, &engine)
+            return engine.fold(.peersElsewhere(numbers), at: instant)
+        case .fleetCell(let isDark): append(EventCode.fleetCell, [isDark ? 1 : 0], &engine)
         case .stop: append(EventCode.stop, [], &engine)
         }
         return engine.fold(event, at: instant)

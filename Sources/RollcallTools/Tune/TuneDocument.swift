@@ -84,9 +84,9 @@ struct TuneDocument {
             "nudges": [
                 "sent": Self.count(counts.nudges),
                 "held": .object(
-                    NudgeReason.written.map {
-                        .init(name: "\($0.word)", value: Self.count(counts.holds[Int($0.rawValue)]))
-                    }),
+                    NudgeReason.written.map { ($0, counts.holds[Int($0.rawValue)]) }
+                        .filter { !$0.isOfCells || $1 > 0 }
+                        .map { .init(name: "\($0.word)", value: Self.count($1)) }),
             ],
             "flapping_people": Self.count(counts.flapping),
             "people": .list(Self.cells(counts)),
