@@ -70,13 +70,16 @@ struct CellFleetBenchmark {
             Self.cells, product: product, folder: folder, settings: scale.settings)
         var figures = CellFleetReport.Figures(people: scale.people, cells: Self.cells)
         let idle = bytes(of: machines.cells)
+        let enrolled = Nanoseconds.now()
         try enrol(machines, idle, &figures)
+        // Whoever is to be silent soon was heard after that.
+        sleep(until: enrolled + .milliseconds(scale.offlineAfter.count))
         let quarter = (scale.people + 3) / 4
         let background = (0..<4).map { part in
             FleetBackground(
                 min(part * quarter, scale.people)..<min((part + 1) * quarter, scale.people),
                 at: machines.gateway.port, regions: scale.regions,
-                but: Set(scale.gone + scale.fading))
+                but: Set(scale.gone + scale.fading), isPartial: true)
         }
         var threads: [LoadThread] = []
         for part in background { threads.append(try part.start(firstRound: 1)) }

@@ -16,14 +16,18 @@ final class FleetBackground: Sendable {
     private let port: UInt16
     private let regions: Int
     private let others: Set<Int>
+    private let isPartial: Bool
 
     /// Batches sent so far.
     var batches: Int { sent.load(ordering: .relaxed) }
 
     /// Rounds begin at `firstRound`; each person has one a minute, but for `others`. There are so many
-    /// `regions`.
-    init(_ people: Range<Int>, at port: UInt16, regions: Int = 32, but others: Set<Int> = []) {
-        (self.regions, self.others) = (regions, others)
+    /// `regions`, and cells may be away if it `isPartial`.
+    init(
+        _ people: Range<Int>, at port: UInt16, regions: Int = 32, but others: Set<Int> = [],
+        isPartial: Bool = false
+    ) {
+        (self.regions, self.others, self.isPartial) = (regions, others, isPartial)
         self.people = people
         self.port = port
     }
@@ -45,7 +49,8 @@ final class FleetBackground: Sendable {
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     private func run(_ firstRound: Int) throws(BenchmarkError) {
-        var poster = try FleetPoster(.onDuty(regions: regions), to: port)
+        var poster = try FleetPoster(
+            .onDuty(regions: regions), to: port, isPartial: isPartial)
         let perSecond = Double(people.count) / 60
         let size = min(Self.bodyMax, max(1, Int(perSecond) / Self.bodiesPerSecond))
         let interval = Nanoseconds(count: Int64(Double(size) / perSecond * 1e9))
