@@ -60,6 +60,8 @@ final class CellCalls: Sendable {
     static let patience = Milliseconds(2000)
     /// Requests on their way to one cell at once, at most.
     static let callsMax = 64
+    /// Requests that wait for one of them to come back, at most; each for `patience`.
+    static let waitingMax = 1024
     private static let connectTimeout = Milliseconds(1000)
     private static let answerBytesMax = 16 << 20
 
@@ -89,13 +91,13 @@ final class CellCalls: Sendable {
     }
 
     /// Sends a request that was here at `arrival`, by the machine's clock, to a cell; `reply` is called once,
-    /// on another thread, or at once if there is no room.
+    /// on another thread, or at once if there is no room for another one to wait.
     func send(
         _ request: CellRequest, to cell: CellMap.Cell, arrival: Int64, reply: @escaping Reply
     ) {
         let pool = state.withLock { state in
             if let known = state.pools[cell.name] { return known }
-            let pool = CallPool(threadsMax: Self.callsMax)
+            let pool = CallPool(threadsMax: Self.callsMax, waitingMax: Self.waitingMax)
             state.pools[cell.name] = pool
             return pool
         }

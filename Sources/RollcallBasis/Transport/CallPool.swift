@@ -18,16 +18,30 @@ package final class CallPool: Sendable {
     private struct State: Sendable {
         var idle: [Worker] = []
         var count = 0
+        /// Those for which no thread was free, in their order.
+        var waiting: [Job] = []
         var isClosed = false
+
+        /// Takes a job that waits; if there is none the worker is idle, or it ends.
+        mutating func takeWaiting(or worker: Worker, _ mayGoOn: inout Bool) -> Job? {
+            if !waiting.isEmpty { return waiting.removeFirst() }
+            mayGoOn = !isClosed
+            if isClosed { count -= 1 } else { idle.append(worker) }
+            return nil
+        }
     }
 
     private let threadsMax: Int
+    private let waitingMax: Int
     private let state = Mutex(State())
 
-    /// A pool without threads, of `threadsMax` at most: so many calls are on their way at once.
-    package init(threadsMax: Int) { self.threadsMax = threadsMax }
+    /// A pool without threads, of `threadsMax` at most: so many calls are on their way at once, and
+    /// `waitingMax` wait for one of them to come back.
+    package init(threadsMax: Int, waitingMax: Int = 0) {
+        (self.threadsMax, self.waitingMax) = (threadsMax, waitingMax)
+    }
 
-    /// Ends the threads once they are idle; what comes from now on finds no room.
+    /// Ends the threads once they are idle; what comes from now on finds no room, and what waits is done.
     package func close() {
         let idle = state.withLock { state in
             state.isClosed = true
@@ -37,16 +51,21 @@ package final class CallPool: Sendable {
         for worker in idle { worker.jobs.put(nil) }
     }
 
-    /// Has a thread do a job; false if there is no room, and then it is not done.
+    /// Has a thread do a job, once one is free; false if there is no room, and then it is not done.
     package func take(_ job: @escaping Job) -> Bool {
+        var waits = false
         let (worker, isNew): (Worker?, Bool) = state.withLock { state in
             if state.isClosed { return (nil, false) }
             if let idle = state.idle.popLast() { return (idle, false) }
-            guard state.count < threadsMax else { return (nil, false) }
+            guard state.count < threadsMax else {
+                waits = state.waiting.count < waitingMax
+                if waits { state.waiting.append(job) }
+                return (nil, false)
+            }
             state.count += 1
             return (Worker(), true)
         }
-        guard let worker else { return false }
+        guard let worker else { return waits }
         if isNew {
             guard DetachedThread.start({ [self] in run(worker) }) else {
                 state.withLock { $0.count -= 1 }
@@ -64,13 +83,9 @@ package final class CallPool: Sendable {
             for job in worker.jobs.takeAll(waiting: Self.idleMax) {
                 guard let job else { return }
                 job(caller)
-                let mayGoOn = state.withLock { state in
-                    if state.isClosed {
-                        state.count -= 1
-                        return false
-                    }
-                    state.idle.append(worker)
-                    return true
+                var mayGoOn = false
+                while let next = state.withLock({ $0.takeWaiting(or: worker, &mayGoOn) }) {
+                    next(caller)
                 }
                 if !mayGoOn { return }
             }
