@@ -79,7 +79,7 @@ struct CellFleetBenchmark {
             FleetBackground(
                 min(part * quarter, scale.people)..<min((part + 1) * quarter, scale.people),
                 at: machines.gateway.port, regions: scale.regions,
-                but: Set(scale.gone + scale.fading), isPartial: true)
+                but: Set(scale.gone + scale.fading), demand: .some)
         }
         var threads: [LoadThread] = []
         for part in background { threads.append(try part.start(firstRound: 1)) }
@@ -105,7 +105,8 @@ struct CellFleetBenchmark {
         let before = machines.processorTimes
         let received = wallNow()
         let span = try FleetBulk.post(
-            0..<scale.people, .onDuty(regions: scale.regions), round: 0, at: machines.gateway
+            0..<scale.people, .onDuty(regions: scale.regions), round: 0, at: machines.gateway,
+            demand: .allInTheEnd
         ) { _ in received }
         let after = machines.processorTimes
         figures.enrolledPerSecond = Double(scale.people) / span.seconds
@@ -127,7 +128,7 @@ struct CellFleetBenchmark {
         let first = wallNow() + Milliseconds(1000) - scale.offlineAfter
         let span = Int64(scale.quiet.seconds * 1000)
         var poster = try FleetPoster(
-            .onMission(regions: scale.regions), to: machines.gateway.port)
+            .onMission(regions: scale.regions), to: machines.gateway.port, demand: .allInTheEnd)
         for start in stride(from: 0, to: scale.fading.count, by: FleetBulk.batchesPerRequest) {
             let end = min(start + FleetBulk.batchesPerRequest, scale.fading.count)
             let people = scale.fading[start..<end]
@@ -157,7 +158,7 @@ struct CellFleetBenchmark {
         let heard = wallNow()
         let begun = Nanoseconds.now()
         var poster = try FleetPoster(
-            .onMission(regions: scale.regions), to: machines.gateway.port)
+            .onMission(regions: scale.regions), to: machines.gateway.port, demand: .allInTheEnd)
         let gone = scale.gone
         for start in stride(from: 0, to: gone.count, by: FleetBulk.batchesPerRequest) {
             let end = min(start + FleetBulk.batchesPerRequest, gone.count)

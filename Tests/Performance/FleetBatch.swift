@@ -98,11 +98,25 @@ struct FleetPoster {
     private var request: [UInt8] = []
     private var headBytes = 0
     private var count = 0
-    private let isPartial: Bool
+    private let demand: Demand
 
-    /// Connects. A cell may be away that a gateway cannot reach if it `isPartial`.
-    init(_ batch: FleetBatch, to port: UInt16, isPartial: Bool = false) throws(BenchmarkError) {
-        self.isPartial = isPartial
+    /// What is expected of an answer.
+    enum Demand {
+        /// Everything is taken at once.
+        case all
+        /// Everything is taken, though a gateway may say that it is to be sent again.
+        case allInTheEnd
+        /// A cell may be away that the gateway cannot reach.
+        case some
+    }
+
+    /// Times that a body is sent again at most, and milliseconds in between.
+    private static let retriesMax = 100
+    private static let retryAfter: UInt32 = 200_000
+
+    /// Connects.
+    init(_ batch: FleetBatch, to port: UInt16, demand: Demand = .all) throws(BenchmarkError) {
+        self.demand = demand
         self.batch = batch
         caller = try Caller(port: port)
     }
@@ -122,10 +136,15 @@ struct FleetPoster {
                         rebasing: bytes[start..<(start + batch.byteCount)]))
             }
         }
-        let answer = try caller.ask(request)
+        var answer = try caller.ask(request)
+        for _ in 0..<Self.retriesMax where demand == .allInTheEnd && answer.status == 503 {
+            usleep(Self.retryAfter)
+            answer = try caller.ask(request)
+        }
         // The first "accepted" is that of the items; that of the updates comes after it.
-        let accepted = answer.number(after: "\"accepted\":")
-        guard answer.status == 200, isPartial || accepted == people.count else {
+        let accepted = answer.number(after: "\"accepted\":") ?? 0
+        let known = demand == .all ? 0 : answer.number(after: "\"duplicates\":") ?? 0
+        guard answer.status == 200, demand == .some || accepted + known == people.count else {
             throw .answer("expected \(people.count) accepted, got \(answer.status): \(answer.text)")
         }
     }
@@ -137,7 +156,7 @@ struct FleetPoster {
         let step = batch.byteCount + 1
         request = Array(
             """
-            POST /v1/batches\(isPartial ? "?partial=true" : "") HTTP/1.1\r\nHost: 127.0.0.1\r\n\
+            POST /v1/batches\(demand == .some ? "?partial=true" : "") HTTP/1.1\r\nHost: 127.0.0.1\r\n\
             Content-Type: application/x-ndjson\r\nContent-Length: \(count * step)\r\n\r\n
             """.utf8)
         headBytes = request.count

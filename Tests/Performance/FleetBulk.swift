@@ -11,7 +11,7 @@ enum FleetBulk {
     /// Posts one batch of each person; returns how long it took.
     static func post(
         _ people: Range<Int>, _ batch: FleetBatch, round: Int, at server: ServerProcess,
-        receivedAt: @escaping @Sendable (Int) -> Timestamp
+        demand: FleetPoster.Demand = .all, receivedAt: @escaping @Sendable (Int) -> Timestamp
     ) throws(BenchmarkError) -> Nanoseconds {
         let queue = BulkQueue(people)
         let port = server.port
@@ -20,7 +20,7 @@ enum FleetBulk {
         for _ in 0..<connections {
             threads.append(
                 try LoadThread { () throws(BenchmarkError) in
-                    var poster = try FleetPoster(batch, to: port)
+                    var poster = try FleetPoster(batch, to: port, demand: demand)
                     while let people = queue.take(batchesPerRequest) {
                         try poster.post(people, round: { _ in round }, receivedAt: receivedAt)
                     }

@@ -16,18 +16,18 @@ final class FleetBackground: Sendable {
     private let port: UInt16
     private let regions: Int
     private let others: Set<Int>
-    private let isPartial: Bool
+    private let demand: FleetPoster.Demand
 
     /// Batches sent so far.
     var batches: Int { sent.load(ordering: .relaxed) }
 
     /// Rounds begin at `firstRound`; each person has one a minute, but for `others`. There are so many
-    /// `regions`, and cells may be away if it `isPartial`.
+    /// `regions`, and bodies have to be taken as `demand` says.
     init(
         _ people: Range<Int>, at port: UInt16, regions: Int = 32, but others: Set<Int> = [],
-        isPartial: Bool = false
+        demand: FleetPoster.Demand = .all
     ) {
-        (self.regions, self.others, self.isPartial) = (regions, others, isPartial)
+        (self.regions, self.others, self.demand) = (regions, others, demand)
         self.people = people
         self.port = port
     }
@@ -50,7 +50,7 @@ final class FleetBackground: Sendable {
 
     private func run(_ firstRound: Int) throws(BenchmarkError) {
         var poster = try FleetPoster(
-            .onDuty(regions: regions), to: port, isPartial: isPartial)
+            .onDuty(regions: regions), to: port, demand: demand)
         let perSecond = Double(people.count) / 60
         let size = min(Self.bodyMax, max(1, Int(perSecond) / Self.bodiesPerSecond))
         let interval = Nanoseconds(count: Int64(Double(size) / perSecond * 1e9))
