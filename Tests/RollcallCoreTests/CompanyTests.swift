@@ -193,7 +193,7 @@ import Testing
     {
         var cell = Cell { $0.ratePerSecond = 1 }
         let ids = (0..<400).map { "p\(1000 + $0)" }
-        for id in ids { cell.locate(id, circles: #","circles":["\(id)"]"#) }
+        for id in ids { cell.locate(id, circles: #","circles":["\#(id)"]"#) }
         var asked: [Int64: [String]] = [:]
         for second in Self.due..<(Self.due + 60) {
             asked[second] = cell.wanted(at: second)
@@ -231,12 +231,12 @@ import Testing
 
     @Test func `K3: who needs no answer any more is not asked about`() {
         var cell = Cell()
-        for id in ["a", "b"] { cell.locate(id, circles: #","circles":["\(id)"]"#) }
+        for id in ["a", "b"] { cell.locate(id, circles: #","circles":["\#(id)"]"#) }
         #expect(cell.wanted(at: Self.due) == ["a", "b"])
         // Somebody comes to a's circle, and b is located.
         cell.hear("c", #","circles":["a"]"#, at: Self.due + 1)
         let now = RFC3339.string(Timestamp(milliseconds: Cell.instant(Self.due + 1).milliseconds))
-        cell.hear("b", #","updates":[{"captured_at":"\(now)"}]"#, at: Self.due + 1)
+        cell.hear("b", #","updates":[{"captured_at":"\#(now)"}]"#, at: Self.due + 1)
         #expect(cell.wanted(at: Self.due + 2) == [])
     }
 
