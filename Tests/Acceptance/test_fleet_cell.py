@@ -158,8 +158,22 @@ class ManyTests(CellTestCase):
         self.servers["f"].kill()
         self.begin("f", self.config("f", LIVENESS + RULES % self.hooks["f"].url))
         number = answer.json()["silence"]["id"]
+        eventually(lambda: self.standing("a")["version"] == 1, SOON, "it has asked a")
         time.sleep(3)
         self.assertEqual(self.silences("a"), before + [theirs])
+        # Who ends one at a cell has ended it there.
+        copy, = [one["id"] for one in self.servers["a"].get("/v1/silences").json()["silences"]
+                 if (one["request_id"] or "").startswith("fleet-cell/")]
+        self.assertEqual(self.servers["a"].request("DELETE", f"/v1/silences/{copy}").status, 200)
+        odd = self.servers["f"].post("/v1/silences", {
+            "matchers": [{"name": "region", "value": "\"quay\""}], "duration": "3h", "author": "kim",
+            "comment": "a name in quotes"})
+        self.assertEqual(odd.status, 200, odd)
+        theirs = self.silences("f")
+        eventually(lambda: self.silences("b") == theirs, SOON, "b has both, as they were meant")
+        eventually(lambda: self.silences("a") == before + theirs[1:], SOON, "a has the new one alone")
+        self.assertEqual(self.servers["f"].request(
+            "DELETE", f"/v1/silences/{odd.json()['silence']['id']}").status, 200)
         self.assertEqual(self.servers["f"].request("DELETE", f"/v1/silences/{number}").status, 200)
         for name, left in (("a", before), ("b", [])):
             eventually(lambda name=name, left=left: self.silences(name) == left, SOON, f"{name} has it no more")

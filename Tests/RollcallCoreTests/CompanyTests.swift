@@ -102,11 +102,18 @@ import Testing
         cell.locate("a")
         #expect(cell.wanted(at: Self.due - 1) == [])
         #expect(cell.wanted(at: Self.due) == ["home"])
+        // Whoever gets no answer is asked about again ten seconds later.
+        #expect(cell.wanted(at: Self.due + 1) == [])
         #expect(cell.lines() == ["14400 a pending_company"])
         #expect(cell.engine.nudgeAnswer(0).reasons == [.pendingPeers])
         #expect(cell.say(active: ["home"], at: Self.due + 2) == 1)
         #expect(cell.lines() == ["14402 a nudged"])
         #expect(cell.wanted(at: Self.due + 60) == [])
+        var other = Cell()
+        other.locate("a")
+        for second in [0, 10, 20] as [Int64] {
+            #expect(other.wanted(at: Self.due + second) == ["home"])
+        }
     }
 
     @Test func `K3: whoever has nobody anywhere is alone, and is asked about again`() {

@@ -53,6 +53,23 @@ import Testing
         #expect(jobs.wait(for: 6).sorted() == [0, 1, 2, 3, 4, 5])
     }
 
+    @Test func `a thread keeps its connections for the next call`() {
+        let pool = CallPool(threadsMax: 4)
+        let callers = Mutex<[ObjectIdentifier?]>([])
+        for count in 1...5 {
+            #expect(
+                pool.take { caller in
+                    callers.withLock { $0.append(caller.map { ObjectIdentifier($0) }) }
+                })
+            for _ in 0..<5000 where callers.withLock({ $0.count }) < count { usleep(1000) }
+            // It has come back by then.
+            usleep(20_000)
+        }
+        let found = callers.withLock { $0 }
+        #expect(found.count == 5 && Set(found).count == 1, "one thread did all of them")
+        pool.close()
+    }
+
     @Test func `without room to wait a call more is refused`() {
         let pool = CallPool(threadsMax: 2)
         let jobs = Jobs()

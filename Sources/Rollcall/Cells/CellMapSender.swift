@@ -204,11 +204,7 @@ private final class CellMapWorker: @unchecked Sendable {
         guard var work = works[cell.name], work.standing.problem == nil,
             ClockReading.now().elapsed >= work.listensFrom
         else { return }
-        var cell = cell
-        if let place = cell.urls.firstIndex(of: work.url) {
-            cell.urls.insert(cell.urls.remove(at: place), at: 0)
-        }
-        if let said = caller.summary(of: cell, after: work.position) {
+        if let said = caller.summary(of: inOrder(cell, work), after: work.position) {
             (work.position, work.url) = (said.summary.position, said.url)
             writer.hear(said.summary)
             if !said.wanted.isEmpty { asker.ask(for: cell.name, said.wanted) }
@@ -217,14 +213,22 @@ private final class CellMapWorker: @unchecked Sendable {
         works[cell.name] = work
     }
 
-    /// Lets a cell have the silences of the fleet cell.
+    /// Lets a cell have the silences of the fleet cell, some at a time.
     private func settleSilences(of cell: CellMap.Cell) {
         guard var work = works[cell.name], work.standing.problem == nil,
             let silences = board.silences
         else { return }
-        let isNew = silences != work.silences && work.silencesProblem == nil
-        guard isNew || ClockReading.now().elapsed >= work.silencesFrom else { return }
-        let problem = SilenceHanding(caller: caller).settle(cell, silences)
+        let now = ClockReading.now().elapsed
+        guard silences != work.silences || now >= work.silencesFrom else { return }
+        let outcome = SilenceHanding(caller: caller).settle(inOrder(cell, work), silences)
+        var problem: String?
+        switch outcome {
+        case .settled: work.silencesFrom = now + Self.silencesEvery
+        case .begun: work.silencesFrom = now
+        case .failed(let why, let isRefusal):
+            problem = why
+            work.silencesFrom = now + (isRefusal ? Self.silencesEvery : Self.silencesAgain)
+        }
         if let problem, problem != work.silencesProblem {
             writer.log.warning(
                 "a cell does not have the silences of the fleet cell",
@@ -234,10 +238,16 @@ private final class CellMapWorker: @unchecked Sendable {
                 ])
         }
         (work.silences, work.silencesProblem) = (silences, problem)
-        work.silencesFrom =
-            ClockReading.now().elapsed
-            + (problem == nil ? Self.silencesEvery : Self.silencesAgain)
         works[cell.name] = work
+    }
+
+    /// Returns a cell with the address in front that answered last.
+    private func inOrder(_ cell: CellMap.Cell, _ work: Work) -> CellMap.Cell {
+        var cell = cell
+        if let place = cell.urls.firstIndex(of: work.url) {
+            cell.urls.insert(cell.urls.remove(at: place), at: 0)
+        }
+        return cell
     }
 
     /// Asks a cell which map it has, and hands it the newer one.

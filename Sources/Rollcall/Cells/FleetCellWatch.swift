@@ -13,8 +13,10 @@ package final class FleetCellWatch: @unchecked Sendable {
     private static let lookEvery: Int64 = 1000
     /// Milliseconds between two questions to others while the fleet cell is not heard.
     private static let askEvery: Int64 = 5000
-    /// Milliseconds for which others are asked; those that are left then count as silent.
-    private static let othersPatience: Int64 = 10_000
+    /// Milliseconds for which others are asked at a look; those that are left are asked at the next.
+    private static let othersPatience: Int64 = 5000
+    /// Milliseconds of silence for which one that comes first is waited for that does not know what it hears.
+    private static let waitsMax: Int64 = 75_000
     private static let timeout = Milliseconds(1000)
     /// The field of `/-/leader` by which a cell says whether the fleet cell asks it.
     static let field = "Rollcall-Fleet-Cell"
@@ -24,6 +26,17 @@ package final class FleetCellWatch: @unchecked Sendable {
         case silent
         /// It takes writes, and says whether it hears the fleet cell.
         case hearing(CellBoard.Hearing)
+    }
+
+    /// The decision on telling that the fleet cell is dark.
+    private enum Verdict {
+        case dark
+        /// It is not dark, or another one tells of it.
+        case notOurs
+        /// Another one will know soon.
+        case undecided
+        /// Not all have been asked.
+        case unfinished
     }
 
     private let writer: StateWriter
@@ -36,6 +49,8 @@ package final class FleetCellWatch: @unchecked Sendable {
     /// Until then nothing is told, and nobody is asked.
     private var reportsFrom = Int64.min / 4
     private let caller = try? HTTPCaller()
+    /// The place in the map of the cell that is asked next.
+    private var nextAsked = 0
 
     /// A watch that tells the state writer what it notices.
     package init(writer: StateWriter, board: CellBoard) {
@@ -67,36 +82,49 @@ package final class FleetCellWatch: @unchecked Sendable {
             return
         }
         silence = isAsked ? 0 : silence + span
-        if isAsked { board.hearing = .heard }
         if silence >= CellBook.darkAfter.count { board.hearing = .dark }
         guard now >= reportsFrom else { return }
-        if isAsked, board.isFleetCellDark { return report(isDark: false) }
-        guard board.hearing == .dark else { return }
-        reportsFrom = now + Self.askEvery
-        if let isDark = verdict(map), isDark != board.isFleetCellDark,
-            // It may have asked meanwhile.
-            board.asks == asked, writer.isTakingWrites
-        {
-            report(isDark: isDark)
+        // Of settings that make it a cell only the log may not know yet.
+        guard let isReported = board.isFleetCellDark else { return }
+        if isAsked, isReported { return report(isDark: false) }
+        guard silence >= CellBook.darkAfter.count else {
+            nextAsked = 0
+            return
         }
+        let verdict = verdict(map, asked)
+        if verdict == .unfinished { return }
+        nextAsked = 0
+        reportsFrom = now + Self.askEvery
+        // It may have asked meanwhile.
+        guard board.asks == asked, writer.isTakingWrites else { return }
+        if verdict == .dark, !isReported { report(isDark: true) }
+        if verdict == .notOurs, isReported { report(isDark: false) }
     }
 
-    /// Returns whether this cell is to tell that the fleet cell is dark; nil if that stays as it is.
-    private func verdict(_ map: CellMap) -> Bool? {
-        guard case .cell(let name) = board.role, let own = map.place(of: name) else { return nil }
+    /// Asks others, some at a look.
+    private func verdict(_ map: CellMap, _ asked: Int) -> Verdict {
+        guard case .cell(let name) = board.role, let own = map.place(of: name) else {
+            return .undecided
+        }
         let until = ClockReading.now().elapsed + Self.othersPatience
-        for (place, cell) in map.cells.enumerated() where place != own {
-            guard ClockReading.now().elapsed < until else { break }
-            switch answer(of: cell) {
+        while nextAsked < map.cells.count {
+            guard ClockReading.now().elapsed < until, board.asks == asked else {
+                return .unfinished
+            }
+            let place = nextAsked
+            nextAsked += 1
+            if place == own { continue }
+            switch answer(of: map.cells[place]) {
             // It is there, and only the way to this cell is not.
-            case .hearing(.heard): return false
-            // One that comes first tells of it; what it does not know yet it will.
-            case .hearing(.dark) where place < own: return false
-            case .hearing(.unknown) where place < own: return nil
+            case .hearing(.heard): return .notOurs
+            // One that comes first tells of it; what it does not know yet it will, unless it never does.
+            case .hearing(.dark) where place < own: return .notOurs
+            case .hearing(.unknown) where place < own && silence < Self.waitsMax:
+                return .undecided
             case .hearing, .silent: break
             }
         }
-        return true
+        return .dark
     }
 
     private func answer(of cell: CellMap.Cell) -> Answer {

@@ -7,47 +7,89 @@ import RollcallSupport
 struct SilenceHanding {
     let caller: CellCaller
 
-    /// Begins in a cell what it does not have, and ends what the fleet cell does not have any more. Returns why
-    /// that could not be done, in words; nil if it was.
-    func settle(_ cell: CellMap.Cell, _ silences: FleetSilences) -> String? {
+    /// Changes that are made at once: the thread asks the cell for other things, too.
+    private static let changesMax = 8
+
+    /// The state in which a cell was left.
+    enum Outcome: Equatable {
+        /// It has what it should have.
+        case settled
+        /// Something is left to be done.
+        case begun
+        /// It does not do it, for a reason in words; `isRefusal` of what it will not do the next time either.
+        case failed(String, isRefusal: Bool)
+    }
+
+    /// Ends in a cell what the fleet cell does not have any more, and begins what it does not have.
+    func settle(_ cell: CellMap.Cell, _ silences: FleetSilences) -> Outcome {
         let asked = caller.answer(to: .get, Resource.silences.path, of: cell)
         guard let asked, asked.status == 200, let tree = try? JSONTree(reading: asked.body) else {
-            return asked.map { CellCaller.words($0) } ?? "it does not answer"
+            return Self.failure(asked)
         }
         var held: [String: Int64] = [:]
-        for one in tree["silences"]?.elements ?? [] where one["state"]?.text == "active" {
+        // Whoever ended one at the cell has ended it there.
+        var ended = Set<String>()
+        for one in tree["silences"]?.elements ?? [] {
             guard let name = one["request_id"]?.text, name.hasPrefix(FleetSilences.prefix),
                 let number = one["id"]?.whole
             else { continue }
-            held[name] = number
+            if one["state"]?.text == "active" { held[name] = number } else { ended.insert(name) }
         }
-        var problem: String?
-        for silence in silences.list where held.removeValue(forKey: silences.name(silence)) == nil {
-            var body: [UInt8] = []
-            Self.body(silence, silences.name(silence)).append(to: &body)
-            let answer = caller.answer(to: .post, Resource.silences.path, of: cell, body)
-            if answer?.status != 200 {
-                problem = answer.map { CellCaller.words($0) } ?? "it does not answer"
-            }
-        }
-        for number in held.values.sorted() {
+        var left = Self.changesMax
+        let names = Set(silences.list.map { silences.name($0) })
+        for number in held.filter({ !names.contains($0.key) }).values.sorted() {
+            guard left > 0 else { return .begun }
+            left -= 1
             let path = "\(Resource.silences.path)/\(number)"
             let answer = caller.answer(to: .delete, path, of: cell)
             // One that is over by itself is over.
-            if answer?.status != 200, answer?.status != 404 {
-                problem = answer.map { CellCaller.words($0) } ?? "it does not answer"
+            guard answer?.status == 200 || answer?.status == 404 else {
+                return Self.failure(answer)
             }
         }
-        return problem
+        var refusal: Outcome?
+        for silence in silences.list {
+            let name = silences.name(silence)
+            if held[name] != nil || ended.contains(name) { continue }
+            guard left > 0 else { return .begun }
+            left -= 1
+            var body: [UInt8] = []
+            Self.body(silence, name).append(to: &body)
+            let answer = caller.answer(to: .post, Resource.silences.path, of: cell, body)
+            if answer?.status == 200 { continue }
+            let failure = Self.failure(answer)
+            // The others may be taken.
+            guard case .failed(_, isRefusal: true) = failure else { return failure }
+            refusal = failure
+        }
+        return refusal ?? .settled
+    }
+
+    private static func failure(_ answer: HTTPCallAnswer?) -> Outcome {
+        guard let answer else { return .failed("it does not answer", isRefusal: false) }
+        return .failed(
+            CellCaller.words(answer), isRefusal: (400..<500).contains(answer.status))
     }
 
     private static func body(_ silence: Silence, _ name: String) -> JSONTree {
         [
-            "matchers": .list(silence.matchers.map { .text(MatcherText.text($0)) }),
+            "matchers": .list(silence.matchers.map { matcher($0) }),
             "ends_at": .text(RFC3339.string(silence.endsAt)),
             "author": .text(String(decoding: silence.author, as: UTF8.self)),
             "comment": .text(String(decoding: silence.comment, as: UTF8.self)),
             "id": .text(name),
+        ]
+    }
+
+    /// A condition as it is read again: of one value nothing is quoted.
+    private static func matcher(_ matcher: LabelMatcher) -> JSONTree {
+        guard matcher.values.count == 1, let value = matcher.values.first else {
+            return .text(MatcherText.text(matcher))
+        }
+        return [
+            "name": .text(String(decoding: matcher.name, as: UTF8.self)),
+            "value": .text(String(decoding: value, as: UTF8.self)),
+            "isEqual": .boolean(matcher.isEqual),
         ]
     }
 }

@@ -40,8 +40,8 @@ package final class CellBoard: Sendable {
         /// The place of this cell in the map; nil if it is none of its cells.
         var own: UInt16?
         var standings: [[UInt8]: Standing] = [:]
-        /// The fleet cell is known to be dark.
-        var isFleetCellDark = false
+        /// The fleet cell is known to be dark; nil if this watch is no cell by what is committed.
+        var isFleetCellDark: Bool?
         var hearing = Hearing.unknown
         /// Those of the fleet cell; nil elsewhere.
         var silences: FleetSilences?
@@ -75,7 +75,7 @@ package final class CellBoard: Sendable {
     /// Follows what is committed: the map, whether the fleet cell is known to be dark, and at the fleet cell
     /// the silences.
     package func follow(
-        _ map: CellMap?, isFleetCellDark: Bool = false, silences: FleetSilences? = nil
+        _ map: CellMap?, isFleetCellDark: Bool? = nil, silences: FleetSilences? = nil
     ) {
         if isAlone { return }
         state.withLock { state in
@@ -145,13 +145,16 @@ package final class CellBoard: Sendable {
     // MARK: - The fleet cell, as a cell knows it
 
     /// The fleet cell asked what is to be said.
-    func noteAsk() { summariesAsked.add(1, ordering: .relaxed) }
+    func noteAsk() {
+        summariesAsked.add(1, ordering: .relaxed)
+        hearing = .heard
+    }
 
     /// Times that it asked.
     var asks: Int { summariesAsked.load(ordering: .relaxed) }
 
-    /// True while this cell tells that nothing is heard of it.
-    var isFleetCellDark: Bool { state.withLock { $0.isFleetCellDark } }
+    /// True while this cell tells that nothing is heard of it; nil if this watch is no cell by what is committed.
+    var isFleetCellDark: Bool? { state.withLock { $0.isFleetCellDark } }
 
     /// The last that is known of its asking.
     var hearing: Hearing {

@@ -15,10 +15,12 @@ extension Gateway {
             switch asked.list {
             case .responders: tree = responders(asked, answers)
             case .alerts: tree = joined(answers, "alerts")
-            // What the fleet cell has given the cells is told as its own.
+            // What the fleet cell has given the cells is told as its own, if it says so itself.
             case .silences:
+                let isThere = answers.found.contains { $0.cell.name == GatewayStats.fleetCell }
                 tree = joined(answers, "silences") { row in
-                    !(row["request_id"]?.text?.hasPrefix(FleetSilences.prefix) ?? false)
+                    let name = row["request_id"]?.text ?? ""
+                    return !isThere || !name.hasPrefix(FleetSilences.prefix)
                 }
             case .inputs: tree = TableMerge.inputs(answers.found.map(\.tree))
             case .gaps, .nudges, .events, .incidents: tree = byTime(asked, answers, places)

@@ -29,7 +29,8 @@ extension StateWriter {
         if edge.cells.isAlone { return }
         let silences = engine.alerting.notifications.silences
         edge.cells.follow(
-            engine.cellMap, isFleetCellDark: engine.isFleetCellDark,
+            engine.cellMap,
+            isFleetCellDark: engine.policy.role == .cell ? engine.isFleetCellDark : nil,
             silences: engine.policy.role == .fleet
                 ? FleetSilences(store: store.number, list: silences) : nil)
     }

@@ -68,7 +68,13 @@ package final class CallPool: Sendable {
         guard let worker else { return waits }
         if isNew {
             guard DetachedThread.start({ [self] in run(worker) }) else {
-                state.withLock { $0.count -= 1 }
+                let waiting: [Job] = state.withLock { state in
+                    state.count -= 1
+                    defer { if state.count == 0 { state.waiting = [] } }
+                    return state.count == 0 ? state.waiting : []
+                }
+                // Nobody is there who would do what waits.
+                for job in waiting { job(nil) }
                 return false
             }
         }
@@ -80,7 +86,8 @@ package final class CallPool: Sendable {
         // One for each thread: it keeps the connections.
         let caller = try? HTTPCaller()
         while true {
-            for job in worker.jobs.takeAll(waiting: Self.idleMax) {
+            let jobs = worker.jobs.takeAll(waiting: Self.idleMax)
+            for job in jobs {
                 guard let job else { return }
                 job(caller)
                 var mayGoOn = false
@@ -89,6 +96,8 @@ package final class CallPool: Sendable {
                 }
                 if !mayGoOn { return }
             }
+            // With its connections it waits for the next.
+            if !jobs.isEmpty { continue }
             // Whoever is not among the idle any more has work on its way.
             let isOver = state.withLock { state in
                 guard let place = state.idle.firstIndex(where: { $0 === worker }) else {

@@ -46,7 +46,9 @@ extension Nudging {
             case false: answer.reasons.append(.solo)
             // What is asked again is told as it was known before.
             case nil where state.reason == .solo: answer.reasons.append(.solo)
-            case nil where state.reason == .pendingPeers: answer.reasons.append(.pendingPeers)
+            case nil where state.isInRow: break
+            case nil where state.reason == .pendingPeers || wanted.contains(UInt32(number)):
+                answer.reasons.append(.pendingPeers)
             // Nothing depends on it while something else holds.
             case nil: break
             }

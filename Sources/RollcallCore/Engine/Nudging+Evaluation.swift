@@ -191,7 +191,9 @@ extension Nudging {
         if isBlind(to: person, evaluation.policy, evaluation.clock) { return .blind }
         let (policy, clock) = (evaluation.policy, evaluation.clock)
         // Whose turn does not come now is asked about shortly before it does (K3).
-        if policy.role == .cell, evaluation.room <= 0, states[number]?.isInRow == true {
+        if policy.role == .cell, evaluation.room <= 0, !lacksToken(number, rules),
+            states[number]?.isInRow == true, states[number]?.reason == .rate
+        {
             return .rate
         }
         if let reason = reasonOfPeers(person, number, people, policy, clock) { return reason }

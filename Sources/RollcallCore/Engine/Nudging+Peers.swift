@@ -14,6 +14,8 @@ extension Nudging {
     static let soloHeldFor = Milliseconds.seconds(300)
     /// An answer that comes so long after its question is none.
     private static let askedFor = Milliseconds.seconds(30)
+    /// People without an answer are asked about again so much later.
+    private static let askedAgainAfter = Milliseconds.seconds(10)
     /// Of those who wait for their turn, so many are asked about before it comes.
     private static let rowAskedMax = 300
     /// They are asked about again when the last word is so old.
@@ -70,6 +72,7 @@ extension Nudging {
         for number in numbers {
             peerAnswers[UInt32(number)] = PeerAnswer(isThere: isThere, at: clock.now)
             wanted.remove(UInt32(number))
+            asked[UInt32(number)] = nil
             if roster[number].isStale { toEvaluate.append(UInt32(number)) }
         }
     }
@@ -78,6 +81,7 @@ extension Nudging {
     mutating func forgetPeersElsewhere(_ number: Int) {
         peerAnswers[UInt32(number)] = nil
         wanted.remove(UInt32(number))
+        asked[UInt32(number)] = nil
     }
 
     /// Nothing of company is known, or wanted.
@@ -89,12 +93,21 @@ extension Nudging {
     /// comes again behind the others.
     mutating func takeWanted(_ now: RunningTime, _ hasRoom: (Int) -> Bool) {
         asked = asked.filter { now - $0.value < Self.askedFor }
-        // Whose turn comes soon is asked about again before it, or their nudge would wait once more.
+        // Who was asked about just now may be answered still.
+        let (asked, again) = (asked, Self.askedAgainAfter)
+        let taken = wanted.takeTurn(
+            while: { hasRoom(Int($0)) },
+            passing: { number in asked[number].map { now - $0 < again } ?? false })
+        for number in taken { self.asked[number] = now }
+    }
+
+    /// Lets those be asked about whose turn comes soon, or their nudge would wait once more. Who has an active
+    /// peer here needs no answer.
+    mutating func awaitTurns(_ people: People, _ peers: NudgeRules.Peers, _ now: RunningTime) {
         for number in row.suffix(Self.rowAskedMax)
-        where peerAnswers[number].map({ now - $0.at >= Self.rowHeldFor }) ?? true {
-            wanted.insert(number)
-        }
-        for number in wanted.takeTurn(while: { hasRoom(Int($0)) }) { asked[number] = now }
+        where (peerAnswers[number].map { now - $0.at >= Self.rowHeldFor } ?? true)
+            && !people.hasActivePeer(people.roster[Int(number)], peers)
+        { wanted.insert(number) }
     }
 
     /// Those about whom it was asked lately, and who wait still; by their numbers.
@@ -150,20 +163,27 @@ struct WantedRow: Sendable {
     /// Somebody waits no more.
     mutating func remove(_ number: UInt32) { members[number] = nil }
 
-    /// Takes the next, as long as `isTaken`, and lets them wait behind the others.
-    mutating func takeTurn(while isTaken: (UInt32) -> Bool) -> [UInt32] {
-        var taken: [(number: UInt32, place: Int)] = []
+    /// Takes the next, as long as `isTaken`, but those that `isPassed` over, and lets all of them wait behind the
+    /// others.
+    mutating func takeTurn(
+        while isTaken: (UInt32) -> Bool, passing isPassed: (UInt32) -> Bool = { _ in false }
+    ) -> [UInt32] {
+        var seen: [(number: UInt32, place: Int)] = []
+        var taken: [UInt32] = []
         var count = 0
         for entry in row {
             if members[entry.number] == entry.place {
-                guard isTaken(entry.number) else { break }
-                taken.append(entry)
+                if !isPassed(entry.number) {
+                    guard isTaken(entry.number) else { break }
+                    taken.append(entry.number)
+                }
+                seen.append(entry)
             }
             count += 1
         }
         row.removeFirst(count)
-        row += taken
-        return taken.map(\.number)
+        row += seen
+        return taken
     }
 }
 
@@ -182,6 +202,7 @@ extension Engine {
         var (circles, regions) = (Set<[UInt8]>(), Set<[UInt8]>())
         var left = Self.peerGroupsMax
         let people = people
+        nudges.awaitTurns(people, policy.nudges.peers, clock.now)
         nudges.takeWanted(clock.now) { number in
             guard left > 0, groups.count < Self.peerGroupsMax else { return false }
             left -= 1
