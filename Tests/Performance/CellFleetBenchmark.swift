@@ -7,7 +7,7 @@ import RollcallCore
 struct CellFleetBenchmark {
     static let cells = 8
 
-    /// How many people, and how long each part takes.
+    /// The size of the fleet, and the length of each part of its run.
     struct Scale {
         let people: Int
         /// People of one region fall OFFLINE so long after they reported last.
@@ -264,7 +264,7 @@ struct CellFleetReport {
         /// Of all cells, beyond what they take idle.
         var bytesPerPerson = 0.0
         var reportedPerSecond = 0.0
-        /// What those waited who asked the gateway for the status meanwhile.
+        /// The waits of those who asked the gateway for the status meanwhile.
         var reporting: ProbeStats?
         /// People who fell silent one by one.
         var faded = 0

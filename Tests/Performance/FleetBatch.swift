@@ -29,7 +29,7 @@ struct FleetBatch {
     /// Batches of people on duty in so many regions.
     static func onDuty(regions: Int) -> FleetBatch { FleetBatch("ON_DUTY", regions: regions) }
 
-    /// The same of people on a mission.
+    /// Batches of people on a mission in so many regions.
     static func onMission(regions: Int) -> FleetBatch { FleetBatch("ON_MISSION", regions: regions) }
 
     private init(_ duty: String, regions: Int) {

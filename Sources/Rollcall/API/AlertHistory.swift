@@ -381,8 +381,7 @@ struct AlertHistory {
         case .responderFlapping: .integer(report.facts.limit)
         case .cellDark, .fleetDark, .noOnlineResponders, .responderOffline, .rollcallDrill,
             .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady,
-            .telemetryFeedDown,
-            .watchdog:
+            .telemetryFeedDown, .watchdog:
             nil
         }
     }

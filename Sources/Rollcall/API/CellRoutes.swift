@@ -142,13 +142,7 @@ struct SummaryQuery: Sendable {
 extension Router {
     /// Tells the fleet cell what alerts about many are judged by. Source: K2.
     func showSummary(_ query: SummaryQuery, _ answer: @escaping Answer) {
-        guard case .cell = cells.role else {
-            return answer(
-                .problem(404, "Not Found", detail: "this watch is no cell"), InputStats())
-        }
-        guard writer.isTakingWrites else {
-            return answer(Self.unavailable("another member says it"), InputStats())
-        }
+        if let refusal = refusalUnlessLeadingCell { return answer(refusal, InputStats()) }
         if query.isFleetCells { cells.noteAsk() }
         writer.summary(after: query.after, wants: query.isFleetCells) { summary, wanted in
             guard let summary else {
@@ -163,14 +157,8 @@ extension Router {
                 "bytes": .text(String(decoding: bytes, as: UTF8.self)),
             ]
             if !wanted.isEmpty { tree = tree.with(["wanted": wanted.tree]) }
-            answer(Self.json(tree), InputStats())
+            answer(.json(AlertJSON.bytes(tree)), InputStats())
         }
-    }
-
-    private static func json(_ tree: JSONTree) -> HTTPResponse {
-        var body: [UInt8] = []
-        tree.append(to: &body)
-        return .json(body + [0x0A])
     }
 
     // MARK: - Company in other cells
@@ -181,7 +169,7 @@ extension Router {
         let name = ownName
         writer.ask { view in
             let active = view.engine.active(of: groups).tree
-            answer(Self.json(["cell": name, "active": active]), InputStats())
+            answer(.json(AlertJSON.bytes(["cell": name, "active": active])), InputStats())
         }
     }
 
@@ -197,7 +185,7 @@ extension Router {
         let name = ownName
         write(.peersElsewhere(call), request, answer) { receipt, answer in
             let people = JSONTree.integer(Int64(receipt.accepted))
-            answer(Self.json(["cell": name, "people": people]), InputStats())
+            answer(.json(AlertJSON.bytes(["cell": name, "people": people])), InputStats())
         }
     }
 
@@ -211,23 +199,25 @@ extension Router {
     private func groups<Made>(
         _ request: HTTPRequest, _ answer: Answer, _ make: (JSONTree) -> Made?
     ) -> Made? {
-        let refusal: HTTPResponse
-        if case .cell = cells.role {
-            guard writer.isTakingWrites else {
-                answer(Self.unavailable("another member says it"), InputStats())
-                return nil
-            }
-            do throws(JSONError) {
-                if let made = make(try JSONTree(reading: request.body)) { return made }
-                refusal = Self.unprocessable("lists of circles and regions expected")
-            } catch {
-                refusal = Self.notJSON(error)
-            }
-        } else {
-            refusal = .problem(404, "Not Found", detail: "this watch is no cell")
+        if let refusal = refusalUnlessLeadingCell {
+            answer(refusal, InputStats())
+            return nil
         }
-        answer(refusal, InputStats())
+        do throws(JSONError) {
+            if let made = make(try JSONTree(reading: request.body)) { return made }
+            answer(Self.unprocessable("lists of circles and regions expected"), InputStats())
+        } catch {
+            answer(Self.notJSON(error), InputStats())
+        }
         return nil
+    }
+
+    /// The answer of a watch that is no cell, or of a member of one that does not lead; nil of others.
+    private var refusalUnlessLeadingCell: HTTPResponse? {
+        guard case .cell = cells.role else {
+            return .problem(404, "Not Found", detail: "this watch is no cell")
+        }
+        return writer.isTakingWrites ? nil : Self.unavailable("another member says it")
     }
 }
 
