@@ -120,7 +120,7 @@ class MembersTests(ClusterTestCase):
             path = members[lost].store + ending
             if os.path.exists(path):
                 os.remove(path)
-        members[leader].write("/v1/batches", [batch("new-1")])
+        members.write("/v1/batches", [batch("new-1")])
         members[lost].start()
         members.settled(seconds=40)
         self.check_all_hold(members, taken + ["new-1"])
@@ -132,13 +132,13 @@ class MembersTests(ClusterTestCase):
         members.start()
         members.settled()
         leader = members.leader()
-        members[leader].write("/v1/batches", [batch("p-1")])
+        members.write("/v1/batches", [batch("p-1")])
         etcd.kill(0)
         shutil.copytree(etcd.data(0), etcd.data(0) + ".old")
         etcd.start(0)
         leader = members.leader(30)
         for number in range(5):
-            members[leader].write("/v1/batches", [batch(f"q-{number}")])
+            members.write("/v1/batches", [batch(f"q-{number}")])
         members.settled()
         etcd.kill(0)
         shutil.rmtree(etcd.data(0))
@@ -160,14 +160,14 @@ class MembersTests(ClusterTestCase):
         members.start()
         members.settled()
         leader = members.leader()
-        members[leader].write("/v1/batches", [batch(f"n-{number}") for number in range(3)])
+        members.write("/v1/batches", [batch(f"n-{number}") for number in range(3)])
         eventually(lambda: pager.incidents, 20, "a page")
         members[leader].kill()
         members.names = [name for name in members.names if name != leader]
         after = members.leader()
 
         def is_over():
-            members[after].write("/v1/batches", [batch(f"n-{number}") for number in range(3)])
+            members.write("/v1/batches", [batch(f"n-{number}") for number in range(3)])
             return not any(incident.is_open for incident in pager.incidents)
 
         eventually(is_over, 20, "the end of it", every=0.2)
