@@ -244,7 +244,8 @@ class ClientStories:
         server = self.steady()
         proxy = self.proxy(
             server, lambda asked, number: answers(413) if asked.lines > 6 else passes)
-        client = self.make(proxy.url, body_items=40)
+        client = self.make(proxy.url, body_items=40, linger=5.0)
+        # Nothing leaves before a body is full.
         self.queued(client, range(80))
         self.assertEqual(client.close(20), 0)
         self.assertEqual(self.ledger(server), 80)
