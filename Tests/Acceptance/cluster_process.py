@@ -175,7 +175,7 @@ class Members:
 
     def __init__(
             self, case, etcd, names="abc", settings="", silence="1s", prefix="/watch",
-            endpoints=None, variables=None, cell=None):
+            endpoints=None, variables=None, cell=None, more=""):
         self.names = list(names)
         ports = free_ports(len(self.names))
         self.all = {}
@@ -188,7 +188,7 @@ cluster:
   address: http://127.0.0.1:{port}
   silence: {silence}
   log: {{etcd: {{endpoints: [{listed}], prefix: {prefix}}}}}
-""" + (f"  cell: {cell}\n" if cell else "")
+""" + (f"  cell: {cell}\n" if cell else "") + more
             self.all[name] = Rollcall(
                 case.directory, config, name=name, address=f"127.0.0.1:{port}",
                 variables=variables(name) if variables else None)

@@ -33,6 +33,8 @@ class Ledger:
         self.ids = ids
         self.rounds = 0
         self.attempts = 0
+        # The longest time until all of a round was acknowledged, in seconds.
+        self.longest = 0.0
         self._gateways = gateways
         self._where = "/v1/batches" + ("?partial=true" if is_partial else "")
         self._end = threading.Event()
@@ -53,11 +55,13 @@ class Ledger:
             number = self.rounds + 1
             left = [{"responder_id": one, "region": "north",
                      "updates": [{"sequence": number, "captured_at": now_ms()}]} for one in self.ids]
+            began = time.monotonic()
             # What was begun is ended: all of it is acknowledged.
             while left:
                 self.attempts += 1
                 left = self._send(left)
             self.rounds = number
+            self.longest = max(self.longest, time.monotonic() - began)
 
     def _send(self, items):
         """Sends items; returns those that are not acknowledged."""

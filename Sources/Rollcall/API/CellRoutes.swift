@@ -15,6 +15,14 @@ extension Router {
         case .cell(let name):
             JSONWriter.raw("{\"role\":\"cell\",\"cell\":", to: &body)
             JSONWriter.string(name, to: &body)
+            if let tree = splitTree {
+                JSONWriter.raw(",\"split_from\":", to: &body)
+                tree.append(to: &body)
+            }
+            if let standing = writer.board?.standing {
+                JSONWriter.raw(",\"log\":", to: &body)
+                JSONWriter.string(Array(String(standing.place.log, radix: 16).utf8), to: &body)
+            }
         case .fleet: JSONWriter.raw("{\"role\":\"fleet\",\"cell\":null", to: &body)
         }
         let map = cells.map
@@ -33,6 +41,19 @@ extension Router {
             answer(.json(body + Array("}\n".utf8)), InputStats())
         }
     }
+
+    /// The cell that this one is still to be split from, and whether it may be; nil if it is none such.
+    private var splitTree: JSONTree? {
+        guard let origin = cells.origin, let board = writer.board else { return nil }
+        return [
+            "cell": .text(String(decoding: origin, as: UTF8.self)),
+            "ready": .boolean(board.standing.holdsOrigin && board.standing.lag <= Self.lagMax),
+            "lag": .integer(board.standing.lag),
+        ]
+    }
+
+    /// Entries that a new cell may lack when it is split: it has them in the same second.
+    private static let lagMax: Int64 = 64
 
     private static let noMap = Array(
         "\"version\":0,\"slots\":\(PersonSlot.count),\"cells\":[]".utf8)
@@ -77,16 +98,20 @@ extension Router {
         }
         let held = cells.map
         if let fault = map.fault(after: held) { return answer(refusal(fault), InputStats()) }
-        if let held, held != map, map.hasMoved(from: held) {
-            let detail = "slots of the map are another cell's than before, and people do not move"
+        guard let gives = held.map({ map.takesSlots(of: name, since: $0) }) ?? false else {
+            let detail =
+                "slots of the map were another cell's, and only a new cell is given some: it is split from that one"
             return answer(Self.conflict(detail), InputStats())
         }
         // It is handed over again by whoever did not get the answer.
         if held == map { return answer(Self.taken(map), InputStats()) }
-        write(.cells(map), request, answer) { [self] receipt, answer in
+        let event: Event = gives ? .split(CellSplit(map, own: name, isNew: false)) : .cells(map)
+        write(event, request, answer) { [self] receipt, answer in
             if let fault = receipt.cellMapFault { return answer(refusal(fault), InputStats()) }
             writer.log.info(
-                "the map of the fleet's cells is taken",
+                gives
+                    ? "the cell is split: people of slots that it gave are another cell's"
+                    : "the map of the fleet's cells is taken",
                 metadata: ["version": "\(map.version)", "cells": "\(map.cells.count)"])
             answer(Self.taken(map), InputStats())
         }
@@ -239,8 +264,9 @@ extension Route {
             "Hands a cell the map of the fleet's cells",
             """
             The fleet cell does. It is taken if its version is greater than that of the map that is \
-            held; the same again changes nothing. 409 of an older one, of another one of the same \
-            version, of one that does not name this cell or moves people, and where there is no cell.
+            held; the same again changes nothing. With one that gives slots of this cell to a new one it is \
+            split: their people are here no more. 409 of an older one, of another one of the same version, of \
+            one that does not name this cell or gives it slots, and where there is no cell.
             """,
             body: "CellMap", answers: [200: "CellMapTaken"], problems: [409, 422]
         ) { $0.putCells($1.request, $1.answer) },

@@ -61,6 +61,62 @@ struct CellCaller {
         return last
     }
 
+    /// The state of a cell that has no slots yet.
+    enum NewCell: Equatable {
+        /// Every member of it holds all of that cell's log.
+        case ready(origin: [UInt8])
+        /// It cannot be split from another one yet; the reason in words.
+        case waits(String)
+    }
+
+    /// Asks all members of a cell without slots whether they hold all that the cell of a map holds which it is
+    /// to be split from.
+    func newCell(_ cell: CellMap.Cell, in map: CellMap) -> NewCell {
+        let name = String(decoding: cell.name, as: UTF8.self)
+        var followed: (origin: String, log: String)?
+        for url in cell.urls {
+            let shown = String(decoding: url, as: UTF8.self)
+            guard let tree = cells(at: url) else { return .waits("\(shown) does not answer") }
+            guard tree["cell"]?.shown == name else {
+                return .waits("another watch than cell \(name) answers at \(shown)")
+            }
+            guard let origin = tree["split_from"]?["cell"]?.text, let log = tree["log"]?.text,
+                map.place(of: Array(origin.utf8)) != nil
+            else {
+                return .waits(
+                    "\(shown) is to be split from no cell that has slots: see cluster.split_from")
+            }
+            guard tree["split_from"]?["ready"] == .boolean(true) else {
+                let lag = tree["split_from"]?["lag"]?.whole ?? 0
+                return .waits(
+                    "\(shown) does not hold all of cell \(origin)'s log yet: \(lag) entries behind")
+            }
+            if let followed, followed != (origin, log) {
+                return .waits("its members look on in different logs")
+            }
+            followed = (origin, log)
+        }
+        guard let followed, let place = map.place(of: Array(followed.origin.utf8)) else {
+            return .waits("it has no address")
+        }
+        let isItsLog = map.cells[place].urls.contains {
+            cells(at: $0).map {
+                $0["cell"]?.shown == followed.origin && $0["log"]?.text == followed.log
+            } ?? false
+        }
+        return isItsLog
+            ? .ready(origin: Array(followed.origin.utf8))
+            : .waits("no member of cell \(followed.origin) says that the log is its own")
+    }
+
+    /// Returns what a watch says of the map of cells; nil without an answer.
+    private func cells(at url: [UInt8]) -> JSONTree? {
+        guard case .success(let answer) = send(.get, Resource.cells.path, at: url),
+            answer.status == 200
+        else { return nil }
+        return try? JSONTree(reading: answer.body)
+    }
+
     /// Hands a cell a map, at the address that answered.
     func hand(_ map: CellMap, to cell: CellMap.Cell, at url: [UInt8]) -> Answer {
         switch send(.put, Resource.cells.path, at: url, map.json) {

@@ -52,6 +52,8 @@ private final class CellMapWorker: @unchecked Sendable {
     private static let askEvery: Int64 = 15_000
     /// Milliseconds between two tries, growing, with a fifth by chance.
     private static let pauses: [Int64] = [500, 1000, 2000, 4000, 8000, 15_000, 30_000]
+    /// Milliseconds between two looks whether a cell without slots may be split from another one.
+    private static let splitEvery: Int64 = 2000
     /// Milliseconds for which the state writer is waited for.
     private static let writerPatience: Int64 = 10_000
 
@@ -83,7 +85,7 @@ private final class CellMapWorker: @unchecked Sendable {
     private var works: [[UInt8]: Work] = [:]
     /// True once the cells were asked for a map that this store has lost.
     private var hasAsked = false
-    private var hasWarned = false
+    private var splitsFrom = Int64.min / 4
 
     init(
         _ named: [CellMap.Cell], share: (place: Int, of: Int), token: Secret?,
@@ -128,8 +130,35 @@ private final class CellMapWorker: @unchecked Sendable {
             guard let map = lost() ?? CellMap(first: named) else { return }
             return keep(map)
         }
-        warn(of: held)
-        if let next = held.following(named) { keep(next) }
+        if let next = held.following(named) { return keep(next) }
+        if let next = split(held) { keep(next) }
+    }
+
+    /// Returns the map in which a cell that was named since is split from the one in whose log all of its
+    /// members look on; nil while there is none.
+    private func split(_ map: CellMap) -> CellMap? {
+        let others = named.filter { map.place(of: $0.name) == nil }
+        let now = ClockReading.now().elapsed
+        guard !others.isEmpty, now >= splitsFrom else { return nil }
+        splitsFrom = now + Self.splitEvery
+        var made: CellMap?
+        for cell in others {
+            let name = String(decoding: cell.name, as: UTF8.self)
+            var standing = CellBoard.Standing()
+            switch caller.newCell(cell, in: map) {
+            case .ready(let origin):
+                made = made ?? map.splitting(origin, into: cell)
+                if made == nil { standing.problem = "the cell that it is split from has one slot" }
+            case .waits(let why): standing.problem = why
+            }
+            if let problem = standing.problem, problem != board.standing(of: cell.name).problem {
+                writer.log.warning(
+                    "a cell without slots takes nobody",
+                    metadata: ["cell": "\(name)", "why": "\(problem)"])
+            }
+            board.note(standing, of: cell.name)
+        }
+        return made
     }
 
     /// Returns the newest map that a cell holds, of which this store knows nothing; nil without one.
@@ -163,18 +192,6 @@ private final class CellMapWorker: @unchecked Sendable {
         writer.log.info(
             "the fleet cell has a map of its cells",
             metadata: ["version": "\(map.version)", "cells": "\(map.cells.count)"])
-    }
-
-    /// Says once which cells get nobody: to give them some is not built yet.
-    private func warn(of map: CellMap) {
-        if hasWarned { return }
-        hasWarned = true
-        let others = named.filter { map.place(of: $0.name) == nil }
-        guard !others.isEmpty else { return }
-        let names = others.map { String(decoding: $0.name, as: UTF8.self) }
-        writer.log.warning(
-            "cells that were named after the first map have no slots: they take nobody",
-            metadata: ["names": "\(names.joined(separator: " "))"])
     }
 
     // MARK: - The cells

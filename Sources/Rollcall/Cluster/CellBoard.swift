@@ -43,6 +43,8 @@ package final class CellBoard: Sendable {
         /// The fleet cell is known to be dark; nil if this watch is no cell by what is committed.
         var isFleetCellDark: Bool?
         var hearing = Hearing.unknown
+        /// The cell in whose log this one looks on until it has its slots; nil if it is a watch of its own.
+        var origin: [UInt8]?
         /// Those of the fleet cell; nil elsewhere.
         var silences: FleetSilences?
     }
@@ -66,19 +68,24 @@ package final class CellBoard: Sendable {
     /// The map that is held; nil before there is one.
     package var map: CellMap? { isAlone ? nil : state.withLock { $0.map } }
 
+    /// The cell that this one is still to be split from; nil if there is none.
+    var origin: [UInt8]? { state.withLock { $0.origin } }
+
     /// True of a cell that knows nobody as its own yet.
     var lacksMap: Bool {
         if case .cell = role { return map == nil }
         return false
     }
 
-    /// Follows what is committed: the map, whether the fleet cell is known to be dark, and at the fleet cell
-    /// the silences.
+    /// Follows what is committed: the map, the cell that this one is still to be split from, whether the fleet
+    /// cell is known to be dark, and at the fleet cell the silences.
     package func follow(
-        _ map: CellMap?, isFleetCellDark: Bool? = nil, silences: FleetSilences? = nil
+        _ map: CellMap?, origin: [UInt8]? = nil, isFleetCellDark: Bool? = nil,
+        silences: FleetSilences? = nil
     ) {
         if isAlone { return }
         state.withLock { state in
+            state.origin = origin
             state.isFleetCellDark = isFleetCellDark
             state.silences = silences
             guard state.map != map else { return }

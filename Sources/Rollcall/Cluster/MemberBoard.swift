@@ -51,6 +51,9 @@ package struct MemberStanding: Equatable, Sendable {
     /// people, since some may have been erased meanwhile (S13).
     package var hasCaughtUp = false
 
+    /// True of an onlooker that holds the people of the cell that it is to be split from (K6).
+    package var holdsOrigin = false
+
     /// Entries that are not held here yet.
     package var lag: Int64 { max(0, end - place.position) }
 

@@ -40,6 +40,8 @@ package final class MemberSeat {
         /// Called once the copy of a peer's store stands beside ours, and ours is closed: the process
         /// has to begin again.
         package var onCopy: @Sendable () -> Void = {}
+        /// The cell that this one is split from; nil if it is not (K6).
+        package var origin: SplitOrigin?
 
         /// A member that reaches a log and others.
         package init(log: any TurnLog, settings: Member.Settings, peers: PeerCaller) {
@@ -53,6 +55,9 @@ package final class MemberSeat {
     private static let againAfter: Int64 = 1000
 
     let parts: Parts
+    /// The cell that is followed until it gives this one its slots; nil of a member of its own watch.
+    let origin: SplitOrigin?
+    private let log: any TurnLog
     private(set) var member: Member
     let board: MemberBoard
     var time = TurnClock()
@@ -75,18 +80,24 @@ package final class MemberSeat {
     /// The last position that the log let go of though no second member was known to hold it.
     private var singleCopy: Int64 = 0
     private var hasCaughtUp = false
+    /// True of an onlooker that needs the copy of a member of the new cell, and no other one.
+    var lacksPeople = false
     /// Times that the state here was found to be another than the leader's.
     var differences = 0
 
-    /// A member that holds `place`, and calls `put` from any thread.
+    /// A member that holds `place`, and calls `put` from any thread. With an origin it looks on there.
     init(
-        _ parts: Parts, at place: LogPlace, board: MemberBoard,
+        _ parts: Parts, at place: LogPlace, board: MemberBoard, origin: SplitOrigin? = nil,
         put: @escaping @Sendable (MemberNews) -> Void
     ) {
         self.parts = parts
+        self.origin = origin
         self.board = board
         self.put = put
-        member = Member(parts.settings, at: place, now: ClockReading.now().elapsed)
+        log = origin?.log ?? parts.log
+        var settings = parts.settings
+        settings.isObserver = origin != nil
+        member = Member(settings, at: place, now: ClockReading.now().elapsed)
     }
 
     /// Calls `body` with the member, and carries out what concerns the log and the others; returns
@@ -149,7 +160,7 @@ package final class MemberSeat {
         drive { member, now in
             if !isWatching, now >= watchesFrom, let view = member.view {
                 isWatching = true
-                parts.log.watch(after: view.head.revision) { [put] in put(.log($0)) }
+                log.watch(after: view.head.revision) { [put] in put(.log($0)) }
             }
             return member.tick(now)
         }
@@ -169,7 +180,6 @@ package final class MemberSeat {
 
     /// Carries out what concerns the log and the others; false if the state writer has to.
     private func carry(_ effect: MemberEffect, _ now: Int64) -> Bool {
-        let log = parts.log
         switch effect {
         case .readHead: log.head { [put] in put(.head($0)) }
         case .read(let request, let after, let limit):
@@ -191,7 +201,8 @@ package final class MemberSeat {
             log.trim(through: through, view)
         case .askPeers:
             parts.peers.askPlaces(others) { [put] in put(.peers($0)) }
-        case .join: join(now, keepsStore: false)
+        // What an onlooker holds may be all that there is of the people whom it waits for.
+        case .join: join(now, keepsStore: origin != nil)
         case .rejoin: join(now, keepsStore: true)
         case .create, .fold, .reign, .landed, .rebuild, .stepDown, .lost, .adopted: return false
         }
@@ -203,7 +214,22 @@ package final class MemberSeat {
         guard now >= joinsFrom else { return put(.joined(false)) }
         // From the last try on, not from the last time that it was too early for one.
         joinsFrom = now + Self.againAfter
-        parts.peers.copyStore(others) { [put] in put(.joined($0)) }
+        guard origin != nil else {
+            return parts.peers.copyStore(others) { [put] in put(.joined($0)) }
+        }
+        // Where another member of the new cell has begun its log already, the copy is that one's.
+        parts.log.head { [parts, others, lacksPeople, put] outcome in
+            let own = parts.settings.name
+            let begun: [String]? =
+                switch outcome {
+                case .view(let view):
+                    view.notes.filter { $0.member != own && !$0.address.isEmpty }.map(\.address)
+                case .none: lacksPeople ? nil : others
+                case .failed: nil
+                }
+            guard let begun else { return put(.joined(false)) }
+            parts.peers.copyStore(begun) { put(.joined($0)) }
+        }
     }
 
     /// The log names these members: what those said of themselves who are none any more, its leader
@@ -213,7 +239,7 @@ package final class MemberSeat {
         let gone = member.membership.names.filter { !membership.names.contains($0) }
         member.follow(membership)
         guard member.role == .leading else { return }
-        for name in gone { parts.log.forget(member: name) }
+        for name in gone { log.forget(member: name) }
     }
 
     /// Lets the log go of entries up to `position` as soon as nobody lacks them.
@@ -222,7 +248,7 @@ package final class MemberSeat {
     /// Makes the log, of a watch with this number; `turn` is the last one that its first member holds.
     func create(watch: UInt64, turn: Int64) {
         let entry = first(of: watch, turn: turn)
-        parts.log.create(log: UInt64.random(in: 1 ... .max), entry) { [put] _ in put(.created) }
+        log.create(log: UInt64.random(in: 1 ... .max), entry) { [put] _ in put(.created) }
     }
 
     private func first(of watch: UInt64, turn: Int64) -> LogEntry {
@@ -248,7 +274,7 @@ package final class MemberSeat {
         _ number: UInt64, watch: UInt64, turn: Int64, _ reply: @escaping MemberOrder.Reply
     ) {
         member.willAdopt(number)
-        parts.log.adopt(
+        log.adopt(
             LogAdoption(log: number, of: member.place.log), first(of: watch, turn: turn),
             over: member.foreign?.head
         ) { [put] in put(.adoption($0, reply: reply)) }
@@ -267,10 +293,11 @@ package final class MemberSeat {
         if case .lost(let loss) = member.role { standing.loss = loss.sentence }
         standing.place = member.place
         standing.end = max(member.view?.head.position ?? 0, member.place.position)
-        standing.leader = leader
+        // Nothing is passed on to the members of another watch, nor told of them.
+        standing.leader = origin == nil ? leader : []
         standing.confirmedAt = member.confirmedSince
         standing.leadsUntil = member.leadsUntil
-        standing.notes = (member.foreign ?? member.view)?.notes ?? []
+        standing.notes = origin == nil ? (member.foreign ?? member.view)?.notes ?? [] : []
         standing.membership = member.membership
         standing.isDrained = member.isDrained(at: elapsed)
         standing.isDivergent = member.isDivergent
@@ -281,8 +308,13 @@ package final class MemberSeat {
                 $0.member != member.settings.name && $0.position >= singleCopy
             }
         standing.erasures = erasures
-        hasCaughtUp = hasCaughtUp || member.isConfirmed(at: elapsed)
+        hasCaughtUp = origin == nil && (hasCaughtUp || member.isConfirmed(at: elapsed))
         standing.hasCaughtUp = hasCaughtUp
+        standing.holdsOrigin =
+            origin != nil && !lacksPeople && member.place.log != 0
+            && member.confirmedSince.map {
+                elapsed - $0 <= member.settings.silence.count
+            } ?? false
         board.publish(standing)
     }
 }
@@ -344,19 +376,33 @@ extension MemberSeat.Parts {
             name: cluster.memberName, incarnation: UInt64.random(in: 1 ... .max))
         settings.silence = cluster.silence
         settings.chance = Milliseconds(Int64.random(in: 0...300))
-        let log =
-            cluster.postgresURL.isEmpty
-            ? RingLog(
-                EtcdStore(try EtcdSettings(cluster)), prefix: Array(cluster.prefix.utf8))
-            // A watch has a table of its own.
-            : RingLog(PostgresStore(try PostgresSettings(cluster)), prefix: [])
         let token =
             try cluster.tokenFile.isEmpty
             ? nil : SecretFile.read(cluster.tokenFile, of: "cluster.token_file")
         self.init(
-            log: log, settings: settings,
+            log: try Self.log(cluster).log, settings: settings,
             peers: PeerCaller(token: token, storePath: configuration.storagePath))
         address = cluster.address?.text ?? ""
         self.onCopy = onCopy
+        guard !cluster.splitFrom.isEmpty else { return }
+        var other = cluster
+        (other.prefix, other.postgresTable) = (cluster.splitLog, cluster.splitLog)
+        let (log, close) = try Self.log(other)
+        origin = SplitOrigin(
+            cell: Array(cluster.splitFrom.utf8), own: Array(cluster.cell.utf8), log: log,
+            close: close)
+    }
+
+    /// The log that settings describe, and what ends its threads.
+    private static func log(
+        _ cluster: ClusterSettings
+    ) throws(SecretFault) -> (log: any TurnLog, close: @Sendable () -> Void) {
+        if cluster.postgresURL.isEmpty {
+            let store = EtcdStore(try EtcdSettings(cluster))
+            return (RingLog(store, prefix: Array(cluster.prefix.utf8)), { store.close() })
+        }
+        // A watch has a table of its own.
+        let store = PostgresStore(try PostgresSettings(cluster))
+        return (RingLog(store, prefix: []), { store.close() })
     }
 }

@@ -78,8 +78,14 @@ final class CellCalls: Sendable {
     private let stats: GatewayStats
     private let state = Mutex(State())
 
+    /// Called when a cell says that somebody is not its own.
+    private let onMisdirected: @Sendable () -> Void
+
     /// Calls that are counted in `stats`.
-    init(stats: GatewayStats) { self.stats = stats }
+    init(stats: GatewayStats, onMisdirected: @escaping @Sendable () -> Void = {}) {
+        self.stats = stats
+        self.onMisdirected = onMisdirected
+    }
 
     /// Ends the threads once they are idle.
     func close() {
@@ -104,6 +110,7 @@ final class CellCalls: Sendable {
         let isTaken = pool.take { [self] caller in
             let outcome = perform(request, cell, arrival, caller)
             stats.count(outcome, of: cell.name)
+            if case .answered(let answer) = outcome, answer.status == 421 { onMisdirected() }
             reply(outcome)
         }
         guard !isTaken else { return }

@@ -49,10 +49,11 @@ package final class Gateway: HTTPEdge {
         self.metrics = metrics
         self.reload = reload
         fleetCell = CellMap.Cell(name: GatewayStats.fleetCell, urls: urls)
-        calls = CellCalls(stats: stats)
+        let follower = MapFollower(fleetCell, token: token, log: log, onTurn: onTurn)
+        self.follower = follower
+        calls = CellCalls(stats: stats) { follower.hurry() }
         waits = CellCalls(stats: stats)
         streams = StreamRelay(streamsMax: streamsMax)
-        follower = MapFollower(fleetCell, token: token, log: log, onTurn: onTurn)
     }
 
     /// Says on `/-/ready` that it is over; what comes is still answered.

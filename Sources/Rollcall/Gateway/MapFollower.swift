@@ -12,6 +12,8 @@ import Synchronization
 final class MapFollower: @unchecked Sendable {
     /// Milliseconds between two questions, while there is a map.
     private static let askEvery: Int64 = 15_000
+    /// Milliseconds between two questions, while cells say that the map is not what is held.
+    private static let hurriedEvery: Int64 = 250
     /// Milliseconds between two questions while there is none, and between two looks at the clock.
     private static let lookEvery: Int64 = 500
 
@@ -25,8 +27,9 @@ final class MapFollower: @unchecked Sendable {
     private let caller: CellCaller
     private let log: Logger
     private let onTurn: @Sendable () -> Void
-    /// Whatever is put there ends the thread.
-    private let mailbox = Mailbox<Void>()
+    private enum Order: Sendable { case hurry, end }
+
+    private let mailbox = Mailbox<Order>()
     private let state = Mutex(State())
     private var isLogged = false
 
@@ -45,7 +48,10 @@ final class MapFollower: @unchecked Sendable {
     func start() -> Bool { DetachedThread.start { [self] in run() } }
 
     /// Ends the thread after what it is at.
-    func close() { mailbox.put(()) }
+    func close() { mailbox.put(.end) }
+
+    /// A cell said that somebody is not its own: there may be another map.
+    func hurry() { mailbox.put(.hurry) }
 
     /// The map that is held; nil before there is one.
     var map: CellMap? { state.withLock { $0.map } }
@@ -54,13 +60,21 @@ final class MapFollower: @unchecked Sendable {
     var problem: String? { state.withLock { $0.problem } }
 
     private func run() {
-        var next = Int64.min
-        repeat {
+        var orders: [Order] = []
+        var asked = Int64.min / 4
+        var isHurried = false
+        while !orders.contains(.end) {
             onTurn()
-            guard ClockReading.now().elapsed >= next else { continue }
-            ask()
-            next = ClockReading.now().elapsed + (map == nil ? 0 : Self.askEvery)
-        } while mailbox.takeAll(waiting: Self.lookEvery).isEmpty
+            isHurried = isHurried || !orders.isEmpty
+            let pause =
+                isHurried ? Self.hurriedEvery : map == nil ? Self.lookEvery : Self.askEvery
+            if ClockReading.now().elapsed - asked >= pause {
+                asked = ClockReading.now().elapsed
+                isHurried = false
+                ask()
+            }
+            orders = mailbox.takeAll(waiting: isHurried ? Self.hurriedEvery : Self.lookEvery)
+        }
     }
 
     private func ask() {

@@ -28,8 +28,10 @@ extension StateWriter {
         // Mostly there are none.
         if edge.cells.isAlone { return }
         let silences = engine.alerting.notifications.silences
+        // An onlooker's people are another cell's.
+        let origin = seat?.origin
         edge.cells.follow(
-            engine.cellMap,
+            origin == nil ? engine.cellMap : nil, origin: origin?.cell,
             isFleetCellDark: engine.policy.role == .cell ? engine.isFleetCellDark : nil,
             silences: engine.policy.role == .fleet
                 ? FleetSilences(store: store.number, list: silences) : nil)

@@ -27,6 +27,10 @@ extension StateWriter {
                     metadata: ["turn": "\(turnNumber)", "next": "\(pending.turn.number)"])
                 return seat.drive { member, _ in member.didNotFit() }
             }
+            if let split = split(in: pending, seat) {
+                try beginOwnWatch(split, pending, seat, clock)
+                return []
+            }
             var isOtherwise = false
             engine.turn = pending.turn.number
             switch TurnFolder.fold(pending, into: &engine) {

@@ -73,8 +73,7 @@ extension StateWriter {
     /// Makes a turn if there is something to be folded, or due.
     func propose(_ clock: ClockReading) {
         guard let seat else { return }
-        let messages = proposal.held
-        proposal.held = []
+        let messages = takeHeld()
         takesWrites.store(true, ordering: .relaxed)
         var folded = FoldedTurn(at: max(running(clock), openInstant), clock)
         // What phones sent while the log took nothing they send again, as after a change of leaders (S9).
@@ -91,6 +90,18 @@ extension StateWriter {
         fold(messages, into: &folded, lateBy: 0, isLast: false)
         guard folded.isDue else { return finish(folded) }
         perform(append(folded, seat))
+    }
+
+    /// Takes what waits, up to a split and without it, or that alone: nothing comes behind it in its turn,
+    /// which the new cell folds too (K6).
+    private func takeHeld() -> [StateWriterMessage] {
+        let isSplit = { (message: StateWriterMessage) in
+            if case .write(.split, _, _, _, _) = message { true } else { false }
+        }
+        let place = proposal.held.firstIndex(where: isSplit) ?? proposal.held.count
+        let count = place == 0 ? min(1, proposal.held.count) : place
+        defer { proposal.held.removeFirst(count) }
+        return Array(proposal.held.prefix(count))
     }
 
     func append(_ folded: FoldedTurn, _ seat: MemberSeat) -> [MemberEffect] {

@@ -50,13 +50,8 @@ extension StateWriter {
         beginAlarm(engine.clock.now, clock)
         stats.startedAt = clock.wall
         stats.usedBytes = try store.journal.usedBytes()
-        let seat = MemberSeat(parts, at: try store.logPlace(), board: board) { [mailbox] in
-            mailbox.put(.member($0))
-        }
-        self.seat = seat
-        board.positions.begin(seat.member.place.position)
-        board.positions.end(seat.member.place.position)
-        try beginWatch(seat)
+        let seat = try sit(
+            parts, at: try store.logPlace(), board, origin: try originToFollow(parts))
         log.info(
             "a member of a watch",
             metadata: [
@@ -99,6 +94,7 @@ extension StateWriter {
         perform(seat.tick())
         rebuildIfDue(clock)
         tendWatch(clock)
+        tendSplit(clock)
         proposal.held += messages.filter {
             switch $0 {
             case .write, .question: true
@@ -168,7 +164,9 @@ extension StateWriter {
     /// Does what the member wants, and what it wants because of that.
     func perform(_ effects: [MemberEffect]) {
         var waiting = effects
-        while !waiting.isEmpty {
+        let seat = seat
+        // What an earlier member wanted is over with it.
+        while !waiting.isEmpty, self.seat === seat {
             let effect = waiting.removeFirst()
             waiting += perform(effect)
         }

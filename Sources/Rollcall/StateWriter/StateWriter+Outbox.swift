@@ -18,6 +18,11 @@ extension StateWriter {
         answers.gather {
             // Read where they stand: to take one out copies all that a receipt holds.
             for place in folded.replies.indices {
+                if folded.replies[place].receipt.isElsewhere {
+                    // Some of it may be stored: all of it may come again (I4).
+                    folded.replies[place].reply(.unavailable(Self.slotsMoved))
+                    continue
+                }
                 folded.replies[place].reply(.committed(folded.replies[place].receipt))
             }
         }
@@ -26,6 +31,9 @@ extension StateWriter {
         sendPushes(folded.pending.pushSendings)
         answer(folded.questions, at: folded.now)
     }
+
+    private static let slotsMoved =
+        "people of it are another cell's since this moment: send it again"
 
     /// Notices that are waited for at once, at most.
     static let noticeWaitsMax = 16

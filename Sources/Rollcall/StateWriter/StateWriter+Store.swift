@@ -44,17 +44,18 @@ extension StateWriter {
     }
 
     /// Writes a turn that has its number, and where it stands in the log if there is one, with whatever
-    /// of a checkpoint is due.
+    /// of a checkpoint is due, and what `more` writes.
     /// - Throws: `StoreError` if it is not stored.
     func write(
         _ pending: PendingTurn, at place: LogPlace? = nil, begunBy writer: DecisionWriter? = nil,
-        _ clock: ClockReading
+        _ clock: ClockReading, with more: () throws(StoreError) -> Void = {}
     ) throws(StoreError) {
         var piece = ChorePiece()
         let began = ContinuousClock.now
         let rows = pending.rows.count
         let hasRoom = chores.hasRoom(at: began, isWaitedFor: !pending.isEmpty, turnRows: rows)
         let also = { [self] () throws(StoreError) in
+            try more()
             if hasRoom {
                 piece = try chores.writePiece(to: store.journal, engine, turnRows: rows)
             }

@@ -141,7 +141,7 @@ extension StateWriter {
 
     /// Asks something of this member; `reply` is called once.
     package func order(_ order: MemberOrder, reply: @escaping MemberOrder.Reply) {
-        mailbox.put(.member(.order(order, reply: reply)))
+        mailbox.put(.member(.order(order, reply: reply), seat: nil))
     }
 
     /// Does what somebody asks of this member.

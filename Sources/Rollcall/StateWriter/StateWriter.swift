@@ -25,7 +25,8 @@ enum StateWriterMessage: Sendable {
     case endpoints(EndpointChanges, reply: @Sendable () -> Void)
     case noticeWait(NoticeWait)
     case positionWait(PositionWait)
-    case member(MemberNews)
+    /// News of the member with that number; nil of whichever there is.
+    case member(MemberNews, seat: Int?)
     case summary(Summary)
     case summaryWait(SummaryWait)
     case stop(@Sendable () -> Void)
@@ -133,6 +134,8 @@ package final class StateWriter: @unchecked Sendable {
     var witnessedElapsed: Int64 = 0
     /// The member that it is, of a watch on several machines; nil on one (S16).
     var seat: MemberSeat?
+    /// Members that this one was, one after the other: two of a cell that was split from another one.
+    var seats = 0
     /// The board on which the member leaves how it stands, for those who must not ask; nil on one
     /// machine.
     package let board: MemberBoard?
@@ -310,7 +313,7 @@ package final class StateWriter: @unchecked Sendable {
             case .positionWait(let new): wait(new)
             case .summary(let new): hear(new, at: clock)
             case .summaryWait(let new): said.waits.append(new)
-            case .member(let news): take(news)
+            case .member(let news, let number): if number ?? seats == seats { take(news) }
             case .endpoints(let endpoints, let reply):
                 retrySoon(endpoints, at: running(clock))
                 retriedSoon.append(reply)

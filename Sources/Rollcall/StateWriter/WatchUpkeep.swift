@@ -22,4 +22,6 @@ struct WatchUpkeep {
     var hasCleared = false
     /// The number of the last erasure when what was put aside was looked at.
     var clearedThrough: Int64 = 0
+    /// The instant at which an onlooker that lacks people last looked for somebody who has them (K6).
+    var splitLookedAt = Int64.min / 4
 }

@@ -46,6 +46,7 @@ extension ClusterSettings {
             throw tree.fault(
                 "cell", "and cells do not go together: the fleet cell has no people", "")
         }
+        try checkSplit(tree, cluster)
         if !cluster.fleetCell.isEmpty {
             guard cluster.cell.isEmpty, cluster.cells.isEmpty, !cluster.isOn else {
                 throw tree.fault(
@@ -67,6 +68,31 @@ extension ClusterSettings {
         }
     }
 
+    /// Refuses what cannot be split from another cell.
+    private static func checkSplit(
+        _ tree: ConfigurationTree, _ cluster: ClusterSettings
+    ) throws(ConfigurationError) {
+        guard !cluster.splitFrom.isEmpty || !cluster.splitLog.isEmpty else { return }
+        guard !cluster.cell.isEmpty, cluster.isOn else {
+            throw tree.fault("split_from", "needs cell and log: a new cell is split from one", "")
+        }
+        guard CellMap.Cell.isName(Array(cluster.splitFrom.utf8)), cluster.splitFrom != cluster.cell
+        else {
+            throw tree.fault(
+                "split_from", "needs the name of another cell: split_from.cell", cluster.splitFrom)
+        }
+        let own = cluster.postgresURL.isEmpty ? cluster.prefix : cluster.postgresTable
+        let isLog =
+            cluster.postgresURL.isEmpty
+            ? isPrefix(cluster.splitLog) : isTable(cluster.splitLog)
+        guard isLog, cluster.splitLog != own else {
+            throw tree.fault(
+                "split_from",
+                "needs where that cell's log is: in split_from.log the prefix of its keys, or its table",
+                cluster.splitLog)
+        }
+    }
+
     fileprivate static let nameRule = "must be 1 to 64 letters, digits or signs without /"
 }
 
@@ -76,6 +102,12 @@ extension Setting {
         Setting(
             "cluster.cell", .textOrNone, \.cluster.cell,
             "this watch is the cell of that name in a fleet of many", .start),
+        Setting(
+            "cluster.split_from.cell", .textOrNone, \.cluster.splitFrom,
+            "it is new, and takes half of the people of that cell", .start),
+        Setting(
+            "cluster.split_from.log", .textOrNone, \.cluster.splitLog,
+            "where that one's log is: its prefix, or its table", .start),
         Setting(
             "cluster.cells", .cells, \.cluster.cells,
             "it is the fleet cell of these: {NAME: {url: …}, …}", .start),

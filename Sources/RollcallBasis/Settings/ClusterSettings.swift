@@ -36,6 +36,10 @@ package struct ClusterSettings: Equatable, Sendable {
     package var silence = Milliseconds(2000)
     /// The name of the cell that this watch is in a fleet of many; empty for none (K1).
     package var cell = ""
+    /// The cell that this one is split from, and where its log is: the prefix of its keys, or its table. Empty
+    /// for none (K6).
+    package var splitFrom = ""
+    package var splitLog = ""
     /// The cells of which this watch is the fleet cell, by their names; none if it is not.
     package var cells: [CellMap.Cell] = []
     /// A file with the token, of the scopes `read`, `act` and `admin`, that the cells ask for; empty for none.
@@ -105,10 +109,21 @@ extension ClusterSettings {
                 throw tree.fault("url", "must not hold a password: password_file does", "")
             }
         }
-        let names = cluster.postgresTable.split(separator: ".", omittingEmptySubsequences: false)
-        guard (1...2).contains(names.count), names.allSatisfy(isName) else {
+        guard isTable(cluster.postgresTable) else {
             throw tree.fault("table", "must be like rollcall_north or watches.rollcall_north", "")
         }
+    }
+
+    /// Returns true of a table, or `schema.table`.
+    static func isTable(_ text: String) -> Bool {
+        let names = text.split(separator: ".", omittingEmptySubsequences: false)
+        return (1...2).contains(names.count) && names.allSatisfy(isName)
+    }
+
+    /// Returns true of the start of a watch's keys in etcd.
+    static func isPrefix(_ text: String) -> Bool {
+        text.hasPrefix("/") && text.utf8.count <= 200
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
     /// Returns true if PostgreSQL takes this as a name, and shows it as it was written.
@@ -130,9 +145,7 @@ extension ClusterSettings {
         where ExternalURL(String(decoding: endpoint, as: UTF8.self)) == nil {
             throw tree.fault("endpoints", "must hold URLs like https://10.0.0.1:2379", "")
         }
-        guard cluster.prefix.hasPrefix("/"), cluster.prefix.utf8.count <= 200,
-            cluster.prefix.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else {
+        guard isPrefix(cluster.prefix) else {
             throw tree.fault("prefix", "must be like /rollcall/north, of 200 bytes at most", "")
         }
         if cluster.certificateFile.isEmpty != cluster.keyFile.isEmpty {

@@ -44,6 +44,9 @@ extension StateStore {
         number = watch
         return true
     }
+
+    /// The store is another watch's from now on, by the number that stands in it.
+    package mutating func belong(to watch: UInt64) { number = watch }
 }
 
 extension LogPlace {

@@ -14,9 +14,11 @@ extension Member {
 
     // MARK: - Members
 
-    /// True if this member may come to lead: the log names it, or names nobody yet, and its state is
-    /// that of the others.
-    var mayLead: Bool { !isDivergent && membership.mayLead(settings.name) }
+    /// True if this member may come to lead: the log names it, or names nobody yet, its state is that of the
+    /// others, and it does not only look on.
+    var mayLead: Bool {
+        !isDivergent && !settings.isObserver && membership.mayLead(settings.name)
+    }
 
     /// The log names these members, as far as it is folded here.
     package mutating func follow(_ membership: Membership) { self.membership = membership }

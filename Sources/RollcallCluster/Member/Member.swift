@@ -42,6 +42,9 @@ package struct Member: Sendable {
         /// Entries that are kept though every member holds them: who was away for a moment needs no
         /// copy.
         package var slotsKept: Int64 = 1024
+        /// True if it only follows, and the log's members know nothing of it: it never stands, makes no log,
+        /// and notes nothing (K6).
+        package var isObserver = false
 
         /// The settings of a member of that name.
         package init(name: [UInt8], incarnation: UInt64) {
@@ -226,7 +229,8 @@ package struct Member: Sendable {
     }
 
     private mutating func note(_ effects: inout [MemberEffect]) {
-        guard notedPosition != place.position, !isRebuilding, !isJoining else { return }
+        guard notedPosition != place.position, !isRebuilding, !isJoining, !settings.isObserver
+        else { return }
         notedPosition = place.position
         effects.append(.note(position: place.position))
     }
@@ -296,7 +300,7 @@ package struct Member: Sendable {
             foreign = nil
             lose(.shorter, &effects)
         case .none:
-            if role == .following, place.log == 0, !isCreating {
+            if role == .following, place.log == 0, !isCreating, !settings.isObserver {
                 isCreating = true
                 effects.append(.create)
             }

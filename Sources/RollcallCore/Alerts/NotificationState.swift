@@ -46,6 +46,17 @@ package struct NotificationState: Sendable {
         return nextIncident
     }
 
+    /// The state of a watch that has told nobody anything, with the silences of this one.
+    func begunAnew() -> NotificationState {
+        var state = NotificationState()
+        // Its store holds the numbers of before.
+        (state.nextNotice, state.nextIncident) = (nextNotice, nextIncident)
+        state.nextSilence = nextSilence
+        state.silences = silences
+        state.pastSilences = pastSilences
+        return state
+    }
+
     /// Counts on from where `other` stood.
     mutating func goOn(from other: NotificationState) {
         nextNotice = other.nextNotice

@@ -8,7 +8,12 @@ package enum PersonSlot {
 
     /// The slot of the id at `bytes[range]`, 0 to 4095: `StableHash`, folded by all of its bits.
     package static func of(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
-        var rest = StableHash.of(bytes, range)
+        of(hash: StableHash.of(bytes, range))
+    }
+
+    /// The slot of an id with that `StableHash`.
+    package static func of(hash: UInt64) -> Int {
+        var rest = hash
         var folded: UInt64 = 0
         while rest != 0 {
             folded ^= rest

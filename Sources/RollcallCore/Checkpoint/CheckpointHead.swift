@@ -97,6 +97,12 @@ struct CheckpointHead {
         if archive.version >= 8, archive.isReading ? !archive.isAtEnd : hasMap {
             archive.codePart { archive in
                 archive.code(&engine.cellMap, empty: .none) { $1.code(&$0) }
+                // Without a split there is nothing behind.
+                if archive.isReading ? !archive.isAtEnd : engine.ownCell != nil {
+                    var own = engine.ownCell ?? []
+                    archive.code(&own)
+                    engine.ownCell = own
+                }
             }
         }
         if archive.version >= 8, archive.isReading ? !archive.isAtEnd : hasCells {

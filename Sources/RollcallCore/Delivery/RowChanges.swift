@@ -55,3 +55,15 @@ struct ChangedRows<Row: Equatable & Sendable>: Equatable, Sendable {
         return changes
     }
 }
+
+extension OutboxChanges {
+    /// Adds the ends of messages that another cell has to send, as the store of a new one keeps them (K6).
+    package mutating func leaveBehind(_ messages: [OutboxMessage], at wall: Timestamp) {
+        changed += messages.map { message in
+            var message = message
+            message.state = .over
+            if message.outcome == nil { (message.outcome, message.finishedAt) = (.removed, wall) }
+            return message
+        }
+    }
+}

@@ -104,6 +104,13 @@ package struct Alerting: Sendable {
         return nil
     }
 
+    /// Nothing fires, and nobody was told of anything. Who flaps is still known, and what is silenced.
+    mutating func beginAnew() {
+        board = AlertBoard()
+        notifications = notifications.begunAnew()
+        firstMissed = [:]
+    }
+
     // MARK: - Who is missed
 
     /// A person is counted from an instant on if they are OFFLINE by then (R1).

@@ -55,6 +55,12 @@ extension Engine {
             receipt.rejected.append((index, .erased))
             return nil
         }
+        // It was on its way here when their slot moved: whoever sent it sends it to the other cell.
+        if ownCell != nil, isElsewhere(hash: StableHash.of(bytes, range)) {
+            receipt.isElsewhere = true
+            receipt.rejected.append((index, .unknownResponder))
+            return nil
+        }
         if item.isKnownOnly {
             receipt.rejected.append((index, .unknownResponder))
             return nil

@@ -3,13 +3,15 @@ extension Engine {
     /// Lets go of the names that nobody has any more, once an instant.
     mutating func dropNames() { follow(people.dropNames(policy)) }
 
-    /// Somebody was erased: what nobody has any more goes at once.
-    mutating func dropNames(of number: Int) {
+    /// Some are here no more: what nobody has any more goes at once.
+    mutating func dropNames(of numbers: [Int]) {
         let kept = people.keptRegions(policy)
-        let alone = gaps.mass.remove(number) { [regions] region in
-            regions.hasOneUser(region) && !kept.contains(region)
+        for number in numbers {
+            let alone = gaps.mass.remove(number) { [regions] region in
+                regions.hasOneUser(region) && !kept.contains(region)
+            }
+            for region in alone { regions.leave(region) }
         }
-        for region in alone { regions.leave(region) }
         follow(people.dropLabels(policy))
     }
 

@@ -103,8 +103,9 @@ extension Engine {
 
     /// Takes a person out of memory. Nothing is printed: a line would name them.
     mutating func erase(_ who: ErasedPerson, _ receipt: inout Receipt) {
-        receipt.accepted += 1
         let (known, hash) = who.found(in: roster)
+        if known == nil, isElsewhere(hash: hash) { return receipt.isElsewhere = true }
+        receipt.accepted += 1
         erasures.expire(now: clock.now, retention: policy.retention)
         // Of somebody who is there again it is another one, whatever a shorter retention let go of.
         if known != nil { erasures.forget(hash) }
@@ -116,25 +117,35 @@ extension Engine {
             report.add(reportPart(number), times: -1)
             report.left.append(regions[roster[number].region])
         }
-        aggregates.remove(roster[number], now: clock.observedNow)
-        alerting.board.follow(from: roster[number], to: Responder())
-        people.leaveGroups(roster[number], number, &nudges.toEvaluate)
-        people.leaveNames(roster[number])
+        release([number])
+    }
+
+    /// Takes people out of memory, and out of all that tells how many there are.
+    mutating func release(_ numbers: [Int]) {
+        for number in numbers {
+            aggregates.remove(roster[number], now: clock.observedNow)
+            alerting.board.follow(from: roster[number], to: Responder())
+            people.leaveGroups(roster[number], number, &nudges.toEvaluate)
+            people.leaveNames(roster[number])
+        }
         // Also of the phones that they had before.
         let makers = counters.gaps.makers.names + gaps.past.makersKnown
         for maker in makers where !versions.isUsed(maker) {
             counters.gaps.forget(maker: maker)
             gaps.past.forget(maker: maker)
         }
-        dropNames(of: number)
-        roster.erase(number)
-        ledgers[number] = nil
-        captures[number] = nil
-        factOverflows[number] = nil
-        liveness.forget(number)
-        gaps.forget(number, &people)
-        alerting.forget(number)
-        nudges.forget(number)
+        dropNames(of: numbers)
+        nudges.leaveRow(numbers)
+        for number in numbers {
+            roster.erase(number)
+            ledgers[number] = nil
+            captures[number] = nil
+            factOverflows[number] = nil
+            liveness.forget(number)
+            gaps.forget(number, &people)
+            alerting.forget(number)
+            nudges.forget(number)
+        }
     }
 
     /// New settings: thresholds change for everybody at once, by L6.

@@ -66,6 +66,8 @@ package struct Engine: Sendable {
     package internal(set) var membership = Membership()
     /// The map of the fleet's cells; nil where there are none, or nobody brought one yet (K1).
     package internal(set) var cellMap: CellMap?
+    /// The cell that it is, once it was split (K6); nil before.
+    var ownCell: [UInt8]?
     var gaps = GapBook()
     /// The cells, as the fleet cell knows them.
     package internal(set) var cells = CellBook()
@@ -277,6 +279,7 @@ package struct Engine: Sendable {
             for cell in cellMap?.cells ?? [] where policy.role == .fleet {
                 cells.await(cell.name, since: clock.now)
             }
+        case .split(let split): self.split(split, &receipt)
         case .peersElsewhere(let call): take(call, &receipt)
         case .fleetCell(let isDark): isFleetCellDark = isDark && policy.role == .cell
         case .action(let report): decisions.append(.action(at: clock.wallNow, report))

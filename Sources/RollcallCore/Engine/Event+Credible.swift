@@ -16,6 +16,7 @@ extension Event {
             reign.number > 0 && (0...Self.spanMax).contains(reign.unobserved.count)
         case .membership(let change): change.isCredible
         case .cells(let map): map.isCredible
+        case .split(let split): split.isCredible
         case .summaries(let list): list.allSatisfy(\.isCredible)
         case .items, .roster, .erase, .clock, .store, .policy, .silence, .take, .drill, .outcome,
             .pushed,

@@ -55,6 +55,8 @@ package enum Event: Sendable {
     indirect case subscription(SubscriptionMark)
     /// The fleet is divided into cells by this map from now on, if it is newer than the one that is held.
     indirect case cells(CellMap)
+    /// A cell gives slots to a new one, if the map is newer than the one that is held.
+    indirect case split(CellSplit)
     /// Other cells say whether people of this cell have company there.
     indirect case peersElsewhere(PeersElsewhere)
     /// A cell hears nothing of the fleet cell any more, or hears it again.
@@ -204,6 +206,9 @@ package struct Receipt: Equatable, Sendable {
     package var membershipFault: MembershipFault?
     /// The reason why a map of cells was not taken.
     package var cellMapFault: CellMapFault?
+    /// True if something of it concerns people whose slots moved while it was on its way: nothing of them was
+    /// taken (K6).
+    package var isElsewhere = false
 
     package init() {}
 
@@ -234,5 +239,6 @@ package struct Receipt: Equatable, Sendable {
             && a.repeated == b.repeated && a.isOtherRequest == b.isOtherRequest
             && a.isKeyKept == b.isKeyKept && a.keysForgotten == b.keysForgotten
             && a.membershipFault == b.membershipFault && a.cellMapFault == b.cellMapFault
+            && a.isElsewhere == b.isElsewhere
     }
 }

@@ -1,9 +1,16 @@
 /// `Nudging` keeps what is remembered of single people, and the queues in which they wait.
 extension Nudging {
-    /// A person is erased.
+    /// Some are here no more: without a name they have no place among those who wait.
+    mutating func leaveRow(_ numbers: [Int]) {
+        var leaving = Set<UInt32>()
+        for number in numbers where states[number]?.isInRow ?? false {
+            leaving.insert(UInt32(number))
+        }
+        if !leaving.isEmpty { row.removeAll { leaving.contains($0) } }
+    }
+
+    /// A person who left the row is here no more.
     mutating func forget(_ number: Int) {
-        // Without a name they have no place among those who wait.
-        if states[number]?.isInRow ?? false { row.removeAll { $0 == UInt32(number) } }
         states[number] = nil
         tokens[number] = nil
         woken[number] = nil

@@ -62,6 +62,12 @@ package enum EventLine {
         case .membership(let change):
             line("membership", nil, at, &output) { append(change, to: &$0) }
         case .cells(let map): line("cells", nil, at, &output) { map.write(to: &$0) }
+        case .split(let split):
+            line("split", nil, at, &output) { body in
+                var text: [UInt8] = []
+                Base64.append(split.journalBytes, to: &text)
+                body.text("bytes", text)
+            }
         case .summaries(let list):
             line("summaries", nil, at, &output) { body in
                 var text: [UInt8] = []

@@ -242,6 +242,12 @@ package struct ReplayReader {
                 throw fault("body has no bytes of summaries")
             }
             return .summaries(list)
+        case "split":
+            let bytes = body.summaries.flatMap { Base64.decoded($0.span, 0..<$0.count) }
+            guard let split = bytes.flatMap({ CellSplit(journalBytes: $0) }) else {
+                throw fault("body has no bytes of a split")
+            }
+            return .split(split)
         case "fleet_cell": return .fleetCell(isDark: body.state == "dark")
         case "company":
             return .peersElsewhere(

@@ -50,6 +50,8 @@ enum EventCode {
     static let peersElsewhere: UInt8 = 44
     /// The code of whether a cell hears the fleet cell.
     static let fleetCell: UInt8 = 45
+    /// The code of a cell that is split.
+    static let split: UInt8 = 46
 }
 
 /// Puts the events of a journal together again from its rows.
@@ -173,6 +175,7 @@ package struct JournalReplay {
         case EventCode.subscription:
             return SubscriptionMark(journalBytes: body).map { .subscription($0) }
         case EventCode.cells: return CellMap(journalBytes: body).map { .cells($0) }
+        case EventCode.split: return CellSplit(journalBytes: body).map { .split($0) }
         case EventCode.summaries: return Summary.list(journalBytes: body).map { .summaries($0) }
         case EventCode.fleetCell: return .fleetCell(isDark: body.first == 1)
         case EventCode.peersElsewhere:

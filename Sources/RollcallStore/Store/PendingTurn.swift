@@ -74,6 +74,13 @@ package struct PendingTurn {
             + 10 * (sample?.regions.count ?? 0)
     }
 
+    /// The split that it holds; nil if there is none (K6).
+    package var split: CellSplit? {
+        rows.first { $0.kind == EventCode.split }.flatMap {
+            CellSplit(journalBytes: Array(bytes[$0.body]))
+        }
+    }
+
     /// Takes over what `engine` decided and booked, behind what was taken before.
     package mutating func take(from engine: inout Engine) {
         append(engine.takeDecisions())
@@ -141,6 +148,7 @@ package struct PendingTurn {
         case .subscription(let mark):
             append(EventCode.subscription, mark.journalBytes, &engine)
         case .cells(let map): append(EventCode.cells, map.journalBytes, &engine)
+        case .split(let split): append(EventCode.split, split.journalBytes, &engine)
         case .action(let report): append(EventCode.action, report.journalBytes, &engine)
         case .summaries(let list):
             append(EventCode.summaries, Summary.journalBytes(of: list), &engine)

@@ -16,22 +16,12 @@ package struct TurnFolder {
 
     /// Folds a turn into an engine that stands at the one before, and compares the decisions.
     package static func fold(_ pending: PendingTurn, into engine: inout Engine) -> Outcome {
-        var replay = JournalReplay()
-        let isWhole = pending.bytes.withUnsafeBytes { bytes in
-            pending.rows.allSatisfy { row in
-                replay.take(
-                    JournalRow(
-                        id: row.id, kind: row.kind, responder: row.responder,
-                        previous: row.previous,
-                        body: UnsafeRawBufferPointer(rebasing: bytes[row.body])))
-            }
-        }
-        guard isWhole else { return .damaged("a row makes no sense") }
+        guard let events = replayed(pending) else { return .damaged("a row makes no sense") }
         guard pending.turn.firstRow >= engine.nextRow else {
             return .damaged("it does not follow the last one")
         }
         let now = RunningTime(milliseconds: pending.turn.nowMilliseconds)
-        for (event, row) in replay.finish() {
+        for (event, row) in events {
             engine.nextRow = row
             _ = engine.fold(event, at: now)
         }
@@ -43,5 +33,24 @@ package struct TurnFolder {
         let same = zip(decided, pending.decisions).count { $0 == $1 }
         let differences = max(decided.count, pending.decisions.count) - same
         return differences == 0 ? .same : .differs(differences)
+    }
+
+    /// Returns the events of a turn; nil if a row makes no sense.
+    package static func events(of pending: PendingTurn) -> [Event]? {
+        replayed(pending)?.map(\.event)
+    }
+
+    private static func replayed(_ pending: PendingTurn) -> [(event: Event, row: Int64)]? {
+        var replay = JournalReplay()
+        let isWhole = pending.bytes.withUnsafeBytes { bytes in
+            pending.rows.allSatisfy { row in
+                replay.take(
+                    JournalRow(
+                        id: row.id, kind: row.kind, responder: row.responder,
+                        previous: row.previous,
+                        body: UnsafeRawBufferPointer(rebasing: bytes[row.body])))
+            }
+        }
+        return isWhole ? replay.finish() : nil
     }
 }

@@ -1,0 +1,125 @@
+import Logging
+import RollcallBasis
+import RollcallCluster
+import RollcallCore
+import RollcallStore
+import RollcallSupport
+
+/// The state writer of a new cell: it looks on in the log of the one that it is split from, until that gives
+/// it its slots. From that turn on its store is that of a watch of its own. Source: K6.
+///
+///     looks on ──── the split is folded ──► begins its log, or follows it ──► stands, leads
+extension StateWriter {
+    /// The key of `meta` under which the name of a cell stands that was split from another one.
+    private static let splitKey = "split_own"
+    /// Between two looks whether another member of the new cell has what this one lacks.
+    private static let lookEvery: Int64 = 5000
+
+    // MARK: - Looking on
+
+    /// Makes the member of this watch, or with an origin the onlooker of another one. News of an earlier one
+    /// is not taken.
+    func sit(
+        _ parts: MemberSeat.Parts, at place: LogPlace, _ board: MemberBoard, origin: SplitOrigin?
+    ) throws(StoreError) -> MemberSeat {
+        seats += 1
+        let made = MemberSeat(parts, at: place, board: board, origin: origin) {
+            [mailbox, seats] in mailbox.put(.member($0, seat: seats))
+        }
+        seat = made
+        board.positions.begin(place.position)
+        board.positions.end(place.position)
+        try beginWatch(made)
+        followCells()
+        return made
+    }
+
+    /// Returns the cell whose log is still to be followed; nil if there is none, or this store's people are
+    /// its own already.
+    /// - Throws: `StoreError` if that cannot be read.
+    func originToFollow(_ parts: MemberSeat.Parts) throws(StoreError) -> SplitOrigin? {
+        guard let origin = parts.origin else { return nil }
+        let own = try store.journal.bytes(forKey: Self.splitKey) ?? []
+        if own.isEmpty { return origin }
+        origin.close()
+        return nil
+    }
+
+    /// True of an onlooker whose copy was made after the slots were given: it lacks the people.
+    var cameTooLate: Bool {
+        guard let origin = seat?.origin else { return false }
+        return engine.cellMap?.place(of: origin.own) != nil
+    }
+
+    /// Who came too late waits for a member of the new cell that has what it lacks.
+    func tendSplit(_ clock: ClockReading) {
+        guard let seat, cameTooLate, clock.elapsed - upkeep.splitLookedAt >= Self.lookEvery else {
+            return
+        }
+        if upkeep.splitLookedAt == Int64.min / 4 {
+            log.critical(
+                "the cell has been split already, and this store lacks the people of the new one: it waits for another member that has them"
+            )
+        }
+        upkeep.splitLookedAt = clock.elapsed
+        seat.lacksPeople = true
+        perform(seat.drive { member, _ in member.isBusy ? [] : member.didNotFit() })
+    }
+
+    // MARK: - The split
+
+    /// Returns the split that a turn of the origin holds, if it gives this cell its slots.
+    func split(in turn: PendingTurn, _ seat: MemberSeat) -> CellSplit? {
+        guard let origin = seat.origin, let split = turn.split,
+            split.map.place(of: origin.own) != nil, !cameTooLate
+        else { return nil }
+        return split
+    }
+
+    /// Folds the turn of a split as the new cell, and makes the store that of a watch of its own: nothing of
+    /// what the old one was about to tell is told here.
+    /// - Throws: `StoreError` if it is not stored; then nothing of it is.
+    func beginOwnWatch(
+        _ split: CellSplit, _ turn: PendingTurn, _ old: MemberSeat, _ clock: ClockReading
+    ) throws(StoreError) {
+        guard let origin = old.origin, let board, let events = TurnFolder.events(of: turn) else {
+            throw .damaged("a row makes no sense")
+        }
+        let name = Array("\(store.number) \(split.map.version) ".utf8) + origin.own
+        let watch = StableHash.of(name.span, name.indices)
+        let left = try store.journal.messages()
+        let now = RunningTime(milliseconds: turn.turn.nowMilliseconds)
+        outbox = Outbox(store: watch, messages: [], now: now, times: endpoints.times)
+        pushes = PushBox(store: watch, times: endpoints.pushTimes)
+        var pending = PendingTurn()
+        for event in events {
+            var event = event
+            if case .split = event {
+                event = .split(CellSplit(split.map, own: origin.own, isNew: true))
+            }
+            _ = pending.fold(event, into: &engine, at: now)
+        }
+        evaluate(&pending, at: now, sends: false)
+        pending.outbox.leaveBehind(left, at: engine.clock.wall(now))
+        number(&pending)
+        try write(pending, at: LogPlace(), clock) { [store] () throws(StoreError) in
+            try store.journal.set(storeNumber: watch)
+            try store.journal.set(origin.own, forKey: Self.splitKey)
+        }
+        store.belong(to: watch)
+        outbox = Outbox(store: watch, messages: [], now: now)
+        pushes = PushBox(store: watch)
+        upkeep = WatchUpkeep()
+        proposal = Proposal(policy: proposal.policy)
+        origin.close()
+        log.info(
+            "the new cell has its people: it is a watch of its own from now on",
+            metadata: [
+                "cell": "\(NotificationWords.text(origin.own))",
+                "map_version": "\(split.map.version)",
+            ])
+        _ = try sit(old.parts, at: LogPlace(), board, origin: nil)
+        _ = leaveEpoch(clock)
+        tendLog()
+    }
+}

@@ -1,0 +1,49 @@
+/// A cell is split: people of other slots leave it. Source: K6.
+extension Engine {
+    /// Takes a split, if its map is newer than the one that is held. Nothing is decided about anybody: who
+    /// leaves is where they were, in another cell.
+    mutating func split(_ split: CellSplit, _ receipt: inout Receipt) {
+        receipt.cellMapFault = cellMap.apply(split.map)
+        guard receipt.cellMapFault == nil, let place = split.map.place(of: split.own) else {
+            return
+        }
+        receipt.accepted = 1
+        ownCell = split.own
+        let leaving = (0..<roster.count).filter { number in
+            guard roster[number].idCount > 0 else { return false }
+            let slot = PersonSlot.of(Array(roster.id(number)))
+            return Int(split.map.owners[slot]) != place
+        }
+        if split.isNew {
+            beginAsNewCell()
+        } else {
+            // What they were dark for until now was counted here; there it is counted from now on.
+            for number in leaving { keepDark(of: roster[number]) }
+        }
+        release(leaving)
+        if split.isNew { awaitMissedAnew() }
+        recountReport()
+    }
+
+    /// True of an id whose slot is known to be another cell's, since this one was split.
+    func isElsewhere(hash: UInt64) -> Bool {
+        guard let ownCell, let cellMap else { return false }
+        return cellMap.cell(of: PersonSlot.of(hash: hash))?.name != ownCell
+    }
+
+    /// What was counted and told of alerts stays with the old cell, as do its members: whatever is true here
+    /// fires anew.
+    private mutating func beginAsNewCell() {
+        let lastBatchAt = counters.lastBatchAt
+        counters = Counters()
+        counters.lastBatchAt = lastBatchAt
+        let hasInput = alerting.board.hasInput
+        alerting.beginAnew()
+        if hasInput { alerting.board.heard() }
+        alerting.follow(policy.receivers, policy.alerts)
+        alerting.board.armAgain(policy.alerts)
+        alerting.board.isAllDirty = true
+        membership = Membership()
+        isFleetCellDark = false
+    }
+}

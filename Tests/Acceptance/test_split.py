@@ -1,0 +1,140 @@
+"""A cell of two members gives half of its people to a new one under load, with a ledger of everything that was
+sent through a gateway: nobody is lost, and nothing is counted twice. Source: K6.
+"""
+
+import unittest
+
+from cluster_process import ClusterTestCase, Etcd, Members, batch, free_ports
+from gateway_process import Gateway
+from rollcall_process import Rollcall, eventually
+from test_cells import slot
+from test_gateway_chaos import Ledger
+
+PATIENCE = 60
+SPLIT_FROM = "  split_from: {cell: a, log: /a}\n"
+
+
+class SplitTests(ClusterTestCase):
+    def start(self):
+        """A fleet of one cell, behind a gateway."""
+        self.etcd = Etcd(self, members=1)
+        self.old = Members(self, self.etcd, names=[f"a{n}" for n in range(2)], prefix="/a", cell="a")
+        self.old.start()
+        port, = free_ports(1)
+        self.fleet_cell = Rollcall(
+            self.directory, self.named(a=self.old), name="fleet", address=f"127.0.0.1:{port}")
+        self.addCleanup(self.fleet_cell.close)
+        self.fleet_cell.start()
+        self.gateway = Gateway(self, f"http://127.0.0.1:{port}").start()
+        eventually(self.gateway.is_ready, PATIENCE, "the gateway has the map")
+
+    @staticmethod
+    def named(**cells):
+        listed = "".join(
+            f"    {cell}: {{urls: [" + ", ".join(
+                f'"http://{members[name].address}"' for name in members.names) + "]}\n"
+            for cell, members in cells.items())
+        return f"cluster:\n  cells:\n{listed}"
+
+    def new_cell(self, more=SPLIT_FROM, count=2):
+        """The members of a cell that is to be split from the other one."""
+        new = Members(
+            self, self.etcd, names=[f"b{n}" for n in range(count)], prefix="/b", cell="b", more=more)
+        new.start()
+        return new
+
+    def name_both(self, new):
+        """The fleet cell is told of the new one."""
+        self.assertEqual(self.fleet_cell.stop(), 0)
+        with open(self.fleet_cell.config_path, "w", encoding="utf-8") as file:
+            file.write(self.named(a=self.old, b=new))
+        self.fleet_cell.start()
+
+    def version(self, server):
+        return server.get("/v1/cells").json()["version"]
+
+    def split(self, new):
+        """Waits until the new cell is one."""
+        self.name_both(new)
+        eventually(lambda: self.version(self.fleet_cell) == 2, PATIENCE, "the map of two cells")
+        self.leader = new[new.leader(PATIENCE)]
+        eventually(lambda: self.leader.get("/-/ready").status == 200, PATIENCE, "the new cell is ready")
+
+    def write(self):
+        """Forty people report through the gateway, and are taken."""
+        body = [batch(f"p-{number}") for number in range(40)]
+        eventually(
+            lambda: self.gateway.post("/v1/batches", body).status == 200, PATIENCE, "all are taken")
+
+    def people_of(self, members):
+        members.settled()
+        return self.people(members[members.leader()])
+
+    def test_under_load_nobody_is_lost_and_nothing_is_counted_twice(self):
+        self.start()
+        ids = [f"p-{number}" for number in range(60)]
+        ledgers = [
+            Ledger(self, [self.gateway, self.gateway], ids[place::2], is_partial=bool(place)).start()
+            for place in range(2)]
+        eventually(lambda: all(one.rounds > 5 for one in ledgers), PATIENCE, "batches are taken")
+        new = self.new_cell()
+        self.split(new)
+        rounds = [one.rounds for one in ledgers]
+        eventually(
+            lambda: all(one.rounds > before + 5 for one, before in zip(ledgers, rounds)), PATIENCE,
+            "batches are taken by both")
+        for ledger in ledgers:
+            ledger.end()
+        longest = max(ledger.longest for ledger in ledgers)
+        print(f"     longest time without an acknowledgement {longest:.1f} s")
+        self.assertLess(longest, 15)
+        moved = {one for one in ids if slot(one) >= 2048}
+        self.assertTrue(0 < len(moved) < len(ids))
+        self.assertEqual(self.people_of(new), moved)
+        self.assertEqual(self.people_of(self.old), set(ids) - moved)
+        taken = sum(
+            members[members.leader()].scrape()("rollcall_updates_total", outcome="accepted")
+            for members in (self.old, new))
+        self.assertEqual(taken, sum(one.rounds * len(one.ids) for one in ledgers))
+        # What was known of people went with them: an update of before is one again.
+        one = sorted(moved)[0]
+        again = {"responder_id": one, "region": "north", "updates": [{"sequence": 1, "captured_at": 1}]}
+        answer = self.gateway.write("/v1/batches", [again])
+        self.assertEqual((answer["accepted"], answer["duplicates"]), (0, 1), answer)
+        # The old cell says whose they are.
+        refused = self.old[self.old.leader()].post("/v1/batches", [batch(one)])
+        self.assertEqual((refused.status, refused.json()["cell"]), (421, "b"), refused)
+        self.check_same(new)
+        self.check_same(self.old)
+
+    def check_same(self, members):
+        """All members hold the same rows, and come back with them."""
+        people = self.people_of(members)
+        self.check_all_hold(members, people)
+        for name in members.names:
+            members[name].start()
+        members.settled(seconds=40)
+        self.assertEqual(self.people_of(members), people)
+
+    def test_a_store_replays_what_it_was_split_from(self):
+        """J3: a start folds the split again, in both halves."""
+        self.start()
+        self.write()
+        new = self.new_cell()
+        self.split(new)
+        self.write()
+        for members in (self.old, new):
+            people = self.people_of(members)
+            for name in members.names:
+                members[name].kill()
+            for name in members.names:
+                members[name].start()
+            members.leader(PATIENCE)
+            self.assertEqual(self.people_of(members), people)
+            for name in members.names:
+                page = members[name].scrape()
+                self.assertEqual(page("rollcall_refold_differences_total"), 0, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
