@@ -1,6 +1,6 @@
 """A small fleet, told through the API, with something to see in every view of the page."""
 
-from rollcall_process import eventually, now_ms, rfc3339
+from rollcall_process import eventually, milliseconds, now_ms, rfc3339
 
 # On a mission people fall silent in two seconds, on duty they stay as they were told.
 SETTINGS = """
@@ -101,8 +101,8 @@ class Told:
 
     def return_with_a_verdict(self, person, region):
         """Silent, back with what it had collected, and late once more: that settles the verdict."""
-        began = now_ms()
         self.tell(self.batch(person, region, "ON_MISSION", {"queue_depth": 1}))
+        began = milliseconds(self.server.responder(person)["last_contact_at"])
         eventually(lambda: person in self.offline(), 10, "silent")
         inside = [rfc3339(began + 1300), rfc3339(began + 1600)]
         self.tell(self.batch(person, region, "ON_MISSION", captured=inside))

@@ -135,6 +135,7 @@ def ndjson(items):
 
 _SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$')
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)",?')
+_SNAPSHOT_AGE = re.compile(r"^rollcall_snapshot_age_seconds (\S+)$", re.MULTILINE)
 _ESCAPE = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
 
 
@@ -359,8 +360,26 @@ class Rollcall:
             raise AssertionError(f"GET {responder_id}: {answer}")
         return answer.json()
 
+    def metrics(self, headers=None):
+        """The page of metrics, as of now: where its writing takes long the last copy is answered, which
+        tells its age (J8), and it is asked for again, for three seconds at most."""
+        ends = time.monotonic() + 3
+        while True:
+            began = time.monotonic()
+            answer = self.get("/metrics", headers)
+            if answer.status != 200:
+                raise AssertionError(f"GET /metrics: {answer}")
+            age = _SNAPSHOT_AGE.search(answer.text)
+            if age is None or float(age[1]) <= time.monotonic() - began or time.monotonic() >= ends:
+                return answer
+            time.sleep(0.05)
+
     def scrape(self):
         """The page of metrics, in text 0.0.4."""
+        return Scrape(self.metrics().text)
+
+    def scrape_at_once(self):
+        """The page that is answered, be it the last copy of a server that stands still."""
         answer = self.get("/metrics")
         if answer.status != 200:
             raise AssertionError(f"GET /metrics: {answer}")

@@ -202,7 +202,8 @@ class ListenerTests(RollcallTestCase):
             for target in ("/-/healthy", "/-/ready", "/metrics"):
                 began = time.monotonic()
                 self.assertEqual(probes.request("GET", target).status, 200)
-                self.assertLess(time.monotonic() - began, 1.0)
+                # A bound and not a measurement: who waited for the heads would wait for ten seconds.
+                self.assertLess(time.monotonic() - began, 5.0)
             for target in ("/", "/v1/status", "/v1/responders/a"):
                 self.problem(probes.request("GET", target), 404)
             self.problem(probes.request("POST", "/v1/batches", {"responder_id": "a"}), 404)

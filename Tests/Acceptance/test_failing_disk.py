@@ -122,7 +122,7 @@ class FailingDiskTests(FailingDiskTestCase):
         time.sleep(0.3)
         # A scrape gets the last copy, health does not ask at all.
         began = time.monotonic()
-        page = server.scrape()
+        page = server.scrape_at_once()
         self.assertEqual(server.get("/-/healthy").status, 200)
         self.assertEqual(server.get("/-/ready").status, 200)
         self.assertLess(time.monotonic() - began, 1.0)
@@ -153,11 +153,11 @@ class FailingDiskTests(FailingDiskTestCase):
         self.assertTrue(4500 <= took <= 8000, took)
         self.assertEqual(server.get("/-/healthy").status, 200)
         # What is older than 5 s is told as such: nobody watches while the loop stands still.
-        page = server.scrape()
+        page = server.scrape_at_once()
         self.assertEqual(page("rollcall_batches_total"), 1)
         self.assertGreater(page("rollcall_snapshot_age_seconds"), 4.5)
         page = eventually(
-            lambda: (page := server.scrape())("rollcall_watching") == 0 and page, 5, "not watching")
+            lambda: (page := server.scrape_at_once())("rollcall_watching") == 0 and page, 5, "not watching")
         self.assertGreater(page("rollcall_snapshot_age_seconds"), 5)
         self.problem(server.get("/-/ready"), 503)
         # The next turn, due 5 s after the last one, is then more than 5 s late (B1).

@@ -15,6 +15,13 @@ THRESHOLDS = """
 liveness:
   on_duty: {expected: 1s, degraded_after: 2s, offline_after: 4s}
 """
+# With so much time between that a machine that is busy asks what it means to ask.
+SLOW_DEGRADED = 5000
+SLOW_OFFLINE = 10_000
+SLOW_THRESHOLDS = """
+liveness:
+  on_duty: {expected: 1s, degraded_after: 5s, offline_after: 10s}
+"""
 # Noticed by a question this long after the deadline: a busy machine, not the promise of 100 ms.
 SLACK = 1000
 
@@ -64,17 +71,17 @@ class LivenessTestCase(RollcallTestCase):
 
 class DeadlineTests(LivenessTestCase):
     def test_a_silent_phone_is_degraded_and_offline_on_the_dot(self):
-        server = self.serve(THRESHOLDS)
+        server = self.serve(SLOW_THRESHOLDS)
         enrol(server, "a")
         at = contact(server, "a")
         person = server.responder("a")
         self.assertEqual((person["status"], person["reachable"]), ("ONLINE", "yes"))
         self.assertEqual(milliseconds(person["last_contact_at"]), at)
-        self.status_before(server, "a", "ONLINE", at + DEGRADED)
-        person = self.status_when_due(server, "a", "DEGRADED", at + DEGRADED)
+        self.status_before(server, "a", "ONLINE", at + SLOW_DEGRADED)
+        person = self.status_when_due(server, "a", "DEGRADED", at + SLOW_DEGRADED)
         self.assertEqual(person["reachable"], "unknown")
-        self.status_before(server, "a", "DEGRADED", at + OFFLINE)
-        person = self.status_when_due(server, "a", "OFFLINE", at + OFFLINE)
+        self.status_before(server, "a", "DEGRADED", at + SLOW_OFFLINE)
+        person = self.status_when_due(server, "a", "OFFLINE", at + SLOW_OFFLINE)
         self.assertEqual((person["reachable"], person["confirmed"]), ("no", True))
         page = server.scrape()
         self.assertEqual(page("rollcall_detection_lateness_seconds_count"), 2)
@@ -86,7 +93,7 @@ class DeadlineTests(LivenessTestCase):
         self.assertEqual(server.responder("a")["status"], "ONLINE")
 
     def test_a_hundred_phones_each_on_their_own_dot(self):
-        server = self.serve(THRESHOLDS)
+        server = self.serve(SLOW_THRESHOLDS)
         names = [f"p{number:03d}" for number in range(100)]
         enrol(server, *names)
         time.sleep(1.1)
@@ -94,10 +101,10 @@ class DeadlineTests(LivenessTestCase):
         heard = {name: began - 1200 + 12 * number for number, name in enumerate(names)}
         server.write("/v1/batches", [
             {"responder_id": name, "received_at": at} for name, at in heard.items()])
-        sleep_until(began + OFFLINE + SLACK)
+        sleep_until(began + SLOW_OFFLINE + SLACK)
         answer = server.get("/v1/responders?limit=1000&status=OFFLINE").json()
         since = {p["responder_id"]: milliseconds(p["since"]) for p in answer["responders"]}
-        self.assertEqual(since, {name: at + OFFLINE for name, at in heard.items()})
+        self.assertEqual(since, {name: at + SLOW_OFFLINE for name, at in heard.items()})
         page = server.scrape()
         self.assertEqual(page("rollcall_detection_lateness_seconds_count"), 200)
         # The promise is all of them; a machine that does other things as well is allowed some.
@@ -112,9 +119,9 @@ class DeadlineTests(LivenessTestCase):
         self.status_when_due(server, "a", "OFFLINE", milliseconds(person["since"]) + OFFLINE)
 
     def test_who_pauses_is_not_expected_until_the_pause_ends(self):
-        server = self.serve(THRESHOLDS)
+        server = self.serve(SLOW_THRESHOLDS)
         contact(server, "a")
-        until = now_ms() + 1500
+        until = now_ms() + 4000
         server.write("/v1/responders", {"responder_id": "a", "paused_until": until})
         person = server.responder("a")
         self.assertEqual((person["status"], person["not_expected"]), ("NOT_EXPECTED", "paused"))
@@ -127,7 +134,7 @@ class DeadlineTests(LivenessTestCase):
 
 class CrashTests(LivenessTestCase):
     def test_a_kill_in_between_changes_nothing_but_for_the_blind_time(self):
-        server = self.serve(THRESHOLDS)
+        server = self.serve(SLOW_THRESHOLDS)
         enrol(server, "a")
         at = contact(server, "a")
         sleep_until(at + 1000)
@@ -139,12 +146,12 @@ class CrashTests(LivenessTestCase):
         self.assertEqual(person["reachable"], "unknown")
         blind = self.blind(server, "stopped")
         self.assertGreaterEqual(blind, 1500)
-        self.status_when_due(server, "a", "DEGRADED", at + DEGRADED + blind)
+        self.status_when_due(server, "a", "DEGRADED", at + SLOW_DEGRADED + blind)
         # And once more, between DEGRADED and OFFLINE.
         server.kill()
         server.start()
         blind = self.blind(server, "stopped")
-        person = self.status_when_due(server, "a", "OFFLINE", at + OFFLINE + blind)
+        person = self.status_when_due(server, "a", "OFFLINE", at + SLOW_OFFLINE + blind)
         self.assertEqual((person["reachable"], person["confirmed"]), ("no", True))
         self.assertEqual(self.counted(server), 3)
         # What was decided stands: the same from the store, after a clean stop as after a crash.
@@ -155,12 +162,13 @@ class CrashTests(LivenessTestCase):
         self.assertEqual(self.counted(server), 3)
 
     def test_nobody_goes_offline_because_we_were_down(self):
-        server = self.serve(THRESHOLDS)
+        # Sixty questions are asked between two contacts.
+        server = self.serve(SLOW_THRESHOLDS.replace("degraded_after: 5s", "degraded_after: 9s"))
         names = [f"p{number}" for number in range(20)]
         for name in names:
             contact(server, name)
         server.kill()
-        time.sleep(OFFLINE / 1000 + 1.5)
+        time.sleep(SLOW_OFFLINE / 1000 + 1.5)
         server.start()
         page = server.scrape()
         self.assertEqual(page("responders_by_status", status="ONLINE"), 20)
@@ -173,11 +181,11 @@ class CrashTests(LivenessTestCase):
         self.assertEqual(self.counted(server, to="OFFLINE") + self.counted(server, to="DEGRADED"), 0)
 
     def test_what_was_pending_at_the_crash_is_found_after_it(self):
-        server = self.serve(THRESHOLDS)
+        server = self.serve(THRESHOLDS.replace("offline_after: 4s", "offline_after: 60s"))
         enrol(server, "late")
         at = contact(server, "late")
         server.write("/v1/responders", {"responder_id": "off", "duty_state": "OFF_DUTY"})
-        paused = now_ms() + 6000
+        paused = now_ms() + 12_000
         server.write("/v1/responders", [
             {"responder_id": "paused", "duty_state": "ON_DUTY", "paused_until": paused}])
         self.status_when_due(server, "late", "DEGRADED", at + DEGRADED)
@@ -196,27 +204,29 @@ class SuspensionTests(LivenessTestCase):
     def test_a_stopped_process_makes_nobody_offline(self):
         server = self.serve("""
 liveness:
-  on_duty: {expected: 1s, degraded_after: 3s, offline_after: 6s}
+  on_duty: {expected: 1s, degraded_after: 5s, offline_after: 6s}
 """)
         phones = Phones(server, count=24)
         self.addCleanup(phones.stop)
         phones.start()
         time.sleep(2)
-        self.assertEqual(server.scrape()("responders_by_status", status="ONLINE"), 24)
+        eventually(
+            lambda: server.scrape()("responders_by_status", status="ONLINE") == 24, 10, "all are ONLINE")
         server.pause()
         try:
             time.sleep(8)
         finally:
             server.resume()
         time.sleep(1)
-        page = server.scrape()
-        blind = page.milliseconds("rollcall_blind_seconds_total", reason="suspended")
+        # The first answer may be older than the turn that notices.
+        blind = eventually(lambda: self.blind(server, "suspended"), 5, "blind for a while")
         time.sleep(3)
+        # While they report still: those who have ended fall silent.
+        page = server.scrape()
         phones.stop()
         self.assertGreater(phones.reports, 24 * 4)
         self.assertGreaterEqual(blind, 6500)
         self.assertLess(blind, 12_000)
-        page = server.scrape()
         self.assertEqual(page.total("status_transitions_total", to="OFFLINE"), 0)
         self.assertEqual(page("responders_by_status", status="ONLINE"), 24)
         self.assertEqual(page("rollcall_watching"), 1)
@@ -224,7 +234,7 @@ liveness:
             page.milliseconds("rollcall_blind_seconds_total", reason="suspended"), blind)
 
     def test_a_stopped_process_moves_deadlines_by_the_time_it_stood(self):
-        server = self.serve(THRESHOLDS)
+        server = self.serve(SLOW_THRESHOLDS)
         enrol(server, "a")
         at = contact(server, "a")
         server.pause()
@@ -235,20 +245,22 @@ liveness:
         # The first answer may be older than the turn that notices.
         blind = eventually(lambda: self.blind(server, "suspended"), 5, "blind for a while")
         self.assertGreaterEqual(blind, 7500)
-        self.status_when_due(server, "a", "DEGRADED", at + DEGRADED + blind)
-        self.status_when_due(server, "a", "OFFLINE", at + OFFLINE + blind)
+        self.status_when_due(server, "a", "DEGRADED", at + SLOW_DEGRADED + blind)
+        self.status_when_due(server, "a", "OFFLINE", at + SLOW_OFFLINE + blind)
 
 
 class HeartbeatTests(LivenessTestCase):
     def test_when_all_sources_are_missing_statuses_stand_still(self):
-        server = self.serve(THRESHOLDS)
-        server.write("/v1/heartbeat", {"every_seconds": 1, "source": "pod-1"})
-        server.write("/v1/heartbeat?source=pod-2", {"every_seconds": 1})
+        degraded, offline = 4000, 8000
+        server = self.serve(THRESHOLDS.replace(
+            "degraded_after: 2s, offline_after: 4s", "degraded_after: 4s, offline_after: 8s"))
+        server.write("/v1/heartbeat", {"every_seconds": 2, "source": "pod-1"})
+        server.write("/v1/heartbeat?source=pod-2", {"every_seconds": 2})
         self.assertEqual(
             server.scrape().all("rollcall_feed_up"),
             {frozenset({("source", "pod-1")}): 1, frozenset({("source", "pod-2")}): 1})
         for _ in range(4):
-            time.sleep(1)
+            time.sleep(2)
             at = contact(server, "a", source="pod-2")
         # pod-1 is missing, pod-2 beats by what it writes.
         page = server.scrape()
@@ -256,9 +268,9 @@ class HeartbeatTests(LivenessTestCase):
         self.assertEqual(page("rollcall_feed_up", source="pod-2"), 1)
         self.assertEqual(page("rollcall_watching"), 1)
         self.assertEqual(page("rollcall_blind", reason="heartbeat"), 0)
-        # DEGRADED comes 2 s after the contact, blindness 2.5 s after the last beat.
-        self.status_when_due(server, "a", "DEGRADED", at + DEGRADED)
-        sleep_until(at + OFFLINE + 1000)
+        # DEGRADED comes 4 s after the contact, blindness 5 s after the last beat.
+        self.status_when_due(server, "a", "DEGRADED", at + degraded)
+        sleep_until(at + offline + 1000)
         person = server.responder("a")
         self.assertEqual(
             (person["status"], person["confirmed"], person["reachable"]),
@@ -270,7 +282,8 @@ class HeartbeatTests(LivenessTestCase):
         self.assertIs(status["watching"], False)
         self.assertEqual([cause["reason"] for cause in status["blind"]], ["heartbeat"])
         onset = milliseconds(status["not_watching_since"])
-        self.assertLess(abs(onset - at), 500)
+        # The beat and not when it was missed, which is five seconds later.
+        self.assertLess(abs(onset - at), 3000)
         # What arrives still improves; what comes from nobody known ends no absence.
         contact(server, "b", ago=0)
         self.assertEqual(server.responder("b")["status"], "ONLINE")
@@ -284,14 +297,13 @@ class HeartbeatTests(LivenessTestCase):
         person = server.responder("a")
         self.assertEqual((person["status"], person["confirmed"]), ("DEGRADED", False))
         # B1: watched time was set back to the last beat, so it goes on from there.
-        person = self.status_when_due(server, "a", "OFFLINE", at + OFFLINE + blind)
+        person = self.status_when_due(server, "a", "OFFLINE", at + offline + blind)
         self.assertIs(person["confirmed"], True)
 
     def test_a_source_that_says_goodbye_is_not_missed(self):
         server = self.serve(THRESHOLDS)
         server.write("/v1/heartbeat?source=pod-1", {"every_seconds": 1})
-        time.sleep(3.2)
-        self.assertEqual(server.scrape()("rollcall_watching"), 0)
+        eventually(lambda: server.scrape()("rollcall_watching") == 0, 15, "it is missed")
         self.assertEqual(server.request("DELETE", "/v1/heartbeat?source=pod-1").status, 200)
         page = server.scrape()
         self.assertEqual(page("rollcall_watching"), 1)
@@ -299,12 +311,12 @@ class HeartbeatTests(LivenessTestCase):
 
     def test_a_crash_forgets_no_source(self):
         server = self.serve(THRESHOLDS)
-        server.write("/v1/heartbeat?source=pod-1", {"every_seconds": 1})
+        server.write("/v1/heartbeat?source=pod-1", {"every_seconds": 2})
         server.kill()
         server.start()
         page = server.scrape()
         self.assertEqual(page("rollcall_feed_up", source="pod-1"), 1)
-        time.sleep(3.2)
+        eventually(lambda: server.scrape()("rollcall_watching") == 0, 20, "it is missed")
         page = server.scrape()
         self.assertEqual(page("rollcall_feed_up", source="pod-1"), 0)
         self.assertEqual(page("rollcall_watching"), 0)

@@ -98,11 +98,11 @@ ODD_REGIONS = [
 class MetricsTestCase(RollcallTestCase):
     def check_page(self, server):
         """Checks one state of the server with every reader; its samples by name and labels."""
-        text = server.get("/metrics")
+        text = server.metrics()
         self.assertEqual(text.headers["content-type"], TEXT_TYPE)
         self.promtool(text.body)
         plain = self.samples(parse_text(text.text))
-        page = server.get("/metrics", {"Accept": OPEN_METRICS})
+        page = server.metrics({"Accept": OPEN_METRICS})
         self.assertEqual(page.headers["content-type"], OPEN_TYPE)
         self.assertTrue(page.body.endswith(b"\n# EOF\n"))
         families = list(parse_open_metrics(page.text))
@@ -227,7 +227,7 @@ class StateTests(MetricsTestCase):
         server.write("/v1/batches", {
             "responder_id": "a", "updates": [{"sequence": 1, "captured_at": now_ms()}]})
         server.write("/v1/heartbeat", {"every_seconds": 1, "source": 'pod "1"\\'})
-        time.sleep(3.2)
+        eventually(lambda: server.scrape()("rollcall_watching") == 0, 15, "it is blind")
         samples = self.check_page(server)
         self.assertEqual(samples["rollcall_watching", frozenset()], 0)
         self.assertEqual(

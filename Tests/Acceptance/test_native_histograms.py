@@ -74,9 +74,16 @@ class NativeTestCase(RollcallTestCase):
             for number, delay in enumerate(delays)])
 
     def families(self, server):
-        answer = server.get("/metrics", {"Accept": ACCEPT})
-        self.assertEqual((answer.status, answer.headers["content-type"]), (200, TYPE))
-        return read(answer.body)
+        def fresh():
+            """A page as of now: a copy that is answered by a machine that is busy tells its age (J8)."""
+            began = time.monotonic()
+            answer = server.get("/metrics", {"Accept": ACCEPT})
+            self.assertEqual((answer.status, answer.headers["content-type"]), (200, TYPE))
+            families = read(answer.body)
+            metric, = families["rollcall_snapshot_age_seconds"].metric
+            return families if metric.gauge.value <= time.monotonic() - began else None
+
+        return eventually(fresh, 10, "a page of now")
 
     def histogram(self, server, name):
         metric, = self.families(server)[name].metric

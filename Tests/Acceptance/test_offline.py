@@ -10,7 +10,7 @@ from loopback_receivers import Fleet, Hook, people
 from rollcall_process import RollcallTestCase, eventually
 
 CONFIG = """
-liveness: {{on_duty: {{expected: 1s, degraded_after: 1s, offline_after: 2s}}}}
+liveness: {{on_duty: {{expected: 1s, degraded_after: 4s, offline_after: 6s}}}}
 alerts:
   HighOfflineRate: {{enabled: false}}
   ResponderFlapping: {{enabled: false}}
@@ -21,7 +21,7 @@ receivers:
     webhook: {{url: "{url}"}}
 """
 ON = "ResponderOffline: {enabled: true}"
-SOON = 15
+SOON = 20
 # The half minute between two messages, and a machine that is busy.
 PACE = 45
 NAME = "ResponderOffline"

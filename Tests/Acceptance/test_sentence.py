@@ -278,7 +278,8 @@ class StreamTests(RollcallTestCase):
             seen.append((kind, time.monotonic()))
             if len(seen) == 2:
                 server.pause()
-                paused = time.monotonic()
+                # What was on its way is read by then, and the next sign would come after five seconds.
+                paused = time.monotonic() + 2
         self.assertTrue(all(at <= paused for _, at in seen))
         server.resume()
 

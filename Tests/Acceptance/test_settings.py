@@ -60,21 +60,22 @@ class ReloadTests(RollcallTestCase):
     def test_stricter_thresholds_put_nobody_late_at_once(self):
         server = self.serve(duty(60, 90, 180))
         server.write("/v1/batches", {"responder_id": "a"})
-        time.sleep(2.5)
-        server.configure(duty(1, 1, 2))
+        # Longer than the new ones, which leave time to look before each.
+        time.sleep(8.5)
+        server.configure(duty(4, 4, 8))
         before = now_ms()
         self.reload(server)
         after = now_ms()
         self.assertEqual(server.responder("a")["status"], "ONLINE")
-        sleep_until(after + 1000 + SLACK_MS)
+        sleep_until(after + 4000 + SLACK_MS)
         degraded = server.responder("a")
         self.assertEqual(degraded["status"], "DEGRADED")
-        self.assertTrue(before + 1000 <= milliseconds(degraded["since"]) <= after + 1000, degraded)
-        sleep_until(after + 2000 + SLACK_MS)
+        self.assertTrue(before + 4000 <= milliseconds(degraded["since"]) <= after + 4000, degraded)
+        sleep_until(after + 8000 + SLACK_MS)
         offline = server.responder("a")
         self.assertEqual(offline["status"], "OFFLINE")
         self.assertEqual(
-            milliseconds(offline["since"]), milliseconds(degraded["since"]) + 1000)
+            milliseconds(offline["since"]), milliseconds(degraded["since"]) + 4000)
 
     # All or nothing
 

@@ -563,7 +563,7 @@ class ClientCertificateTests(WebConfigTestCase):
                 context = self.shown(None if name == "none" else name)
                 with self.subTest(kind=kind, more=more, name=name):
                     eventually(
-                        lambda: self.attempt(server, context) == (name in expected), 5,
+                        lambda: self.attempt(server, context) == (name in expected), 15,
                         f"{name} is let in: {name in expected}", every=0.2)
         self.assertIn("certificate", server.log())
 
