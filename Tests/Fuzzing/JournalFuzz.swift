@@ -59,7 +59,10 @@ enum JournalFuzz {
             .peersElsewhere(.people(accompanied: [0], alone: [1])), .fleetCell(isDark: true), .stop,
         ]
         if let silence { all.append(.silence(.begin(silence))) }
-        if let map = EngineSamples.cellMap { all.append(.cells(map)) }
+        if let map = EngineSamples.cellMap {
+            all.append(.cells(map))
+            all.append(.split(CellSplit(map, own: map.cells[0].name, isNew: false)))
+        }
         let each = all.map { rows([$0]) }
         return each + [rows(all)]
     }()

@@ -141,7 +141,7 @@ import Testing
         #expect(first.following(other)?.version == 8)
         #expect(first.following(other)?.cells == first.cells)
         let turned = CellMap(version: 7, cells: first.cells, owners: first.owners.map { 1 - $0 })
-        #expect(first.following(turned) == nil, "slots do not move")
+        #expect(first.following(turned) == nil, "slots move by a split alone")
         // Nobody could read a version beyond.
         let last = CellMap(version: CellMap.versionMax, cells: moved, owners: first.owners)
         #expect(first.following(last) == nil)

@@ -147,9 +147,10 @@ import Testing
                 setting.value($0) != setting.value(Configuration())
             }
             // Those that its error names are all beyond on_mission.offline_after; a user needs a file; the
-            // braces of a person's address need quotes.
+            // braces of a person's address need quotes; whom a cell is split from needs a cell.
             let without = [
                 "liveness.on_mission.degraded_after", "cluster.log.etcd.user", "web.person_url",
+                "cluster.split_from.cell", "cluster.split_from.log",
             ]
             // Of the three thresholds of a background none is taken alone.
             let isTakenAlone =

@@ -93,7 +93,8 @@ extension StateWriter {
     /// Folds what the cells have said by an instant.
     func foldSummaries(into folded: inout FoldedTurn) {
         guard engine.policy.role == .fleet, !heard.isEmpty else { return }
-        let said = heard.take(through: engine.clock.wall(folded.now))
+        let said = heard.take(
+            through: engine.clock.wall(folded.now), splits: engine.cells.splits)
         if said.isEmpty { return }
         _ = folded.pending.fold(.summaries(said), into: &engine, at: folded.now)
     }

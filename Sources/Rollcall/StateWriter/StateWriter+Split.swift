@@ -51,7 +51,7 @@ extension StateWriter {
         return engine.cellMap?.place(of: origin.own) != nil
     }
 
-    /// Who came too late waits for a member of the new cell that has what it lacks.
+    /// Waits, having come too late, for a member of the new cell that has what is lacking here.
     func tendSplit(_ clock: ClockReading) {
         guard let seat, cameTooLate, clock.elapsed - upkeep.splitLookedAt >= Self.lookEvery else {
             return

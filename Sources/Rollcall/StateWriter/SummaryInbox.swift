@@ -43,11 +43,29 @@ struct SummaryInbox {
             .map { min($0, now) } ?? now
     }
 
-    /// Takes what was said of the time through `wall`.
-    mutating func take(through wall: Timestamp) -> [Summary] {
+    /// Takes what was said of the time through `wall`. Of a cell that was split it is kept until the new one has
+    /// said something: then both count from one instant on, and nobody is missed on the way (K6).
+    mutating func take(
+        through wall: Timestamp, splits: [(origin: [UInt8], new: [UInt8])] = []
+    ) -> [Summary] {
+        let isSaid = { [cells] (name: [UInt8]) in
+            cells[name]?.waiting.contains { $0.through <= wall } ?? false
+        }
+        let kept = Set(splits.filter { !isSaid($0.new) }.map(\.origin))
+        let joined = Set(splits.filter { isSaid($0.new) }.flatMap { [$0.origin, $0.new] })
+        return take(through: wall, but: kept).map { summary in
+            guard joined.contains(summary.cell) else { return summary }
+            var summary = summary
+            for place in summary.changes.indices { summary.changes[place].at = wall }
+            return summary
+        }
+    }
+
+    private mutating func take(through wall: Timestamp, but kept: Set<[UInt8]>) -> [Summary] {
         var taken: [Summary] = []
         var size = 0
-        for name in cells.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+        for name in cells.keys.sorted(by: { $0.lexicographicallyPrecedes($1) })
+        where !kept.contains(name) {
             guard var cell = cells[name], !cell.waiting.isEmpty else { continue }
             while let first = cell.waiting.first, first.through <= wall, size < Self.takenMax {
                 size += first.size

@@ -17,6 +17,8 @@ package struct CellBook: Sendable {
         package var isBlind = false
         /// True if nothing was heard of it for `darkAfter`.
         package internal(set) var isDark = false
+        /// The cell that it was split from; empty of others. Until it is heard that one speaks for its people.
+        package internal(set) var splitFrom: [UInt8] = []
         /// By the fleet cell's numbers of regions; nobody is in the others.
         private(set) var regions: [UInt32: RegionSummary] = [:]
         /// Of all regions, without causes.
@@ -32,6 +34,9 @@ package struct CellBook: Sendable {
         /// True if its numbers are those of now.
         package var isLit: Bool { !isDark && !isBlind && position > 0 }
 
+        /// True before it said anything, and while it may be waited for.
+        var isAwaited: Bool { position == 0 && !isDark }
+
         /// Its active people, as it said last.
         package var active: Int { total.active }
 
@@ -42,6 +47,7 @@ package struct CellBook: Sendable {
             archive.code(&heardAt)
             archive.code(&isBlind)
             archive.code(&isDark)
+            archive.code(&splitFrom)
             var list = regions.keys.sorted().map { ($0, regions[$0] ?? RegionSummary()) }
             archive.code(&list, empty: (0, RegionSummary())) { archive, entry in
                 archive.code(&entry.0)
@@ -64,12 +70,20 @@ package struct CellBook: Sendable {
     package subscript(name: [UInt8]) -> Cell? { cells.first { $0.name == name } }
 
     /// Waits for a cell from an instant on, unless it is known.
-    mutating func await(_ name: [UInt8], since now: RunningTime) {
+    mutating func await(
+        _ name: [UInt8], since now: RunningTime, splitFrom origin: [UInt8] = []
+    ) {
         guard !cells.contains(where: { $0.name == name }) else { return }
         let place = cells.firstIndex { name.lexicographicallyPrecedes($0.name) } ?? cells.count
         var cell = Cell()
-        (cell.name, cell.heardAt) = (name, now)
+        (cell.name, cell.heardAt, cell.splitFrom) = (name, now, origin)
         cells.insert(cell, at: place)
+    }
+
+    /// The cells that were split and whose new halves have said nothing yet: what the old half says counts
+    /// once both have, so that nobody is missed on the way (K6).
+    package var splits: [(origin: [UInt8], new: [UInt8])] {
+        cells.filter { $0.isAwaited && !$0.splitFrom.isEmpty }.map { ($0.splitFrom, $0.name) }
     }
 
     /// Changes what is known of a cell.

@@ -54,6 +54,12 @@ struct CellReport: Sendable {
         (self.isBlind, self.hasInput) = (isBlind, hasInput)
     }
 
+    /// Nothing was said of this cell, nor noted; whether all is to be said next stays.
+    mutating func beginAnew() {
+        (changes, left) = ([], [])
+        (isBlind, hasInput) = (false, false)
+    }
+
     /// All is to be said next.
     mutating func sayAll() {
         isWhole = true

@@ -53,6 +53,14 @@ extension CellMap {
         return map.isCredible ? map : nil
     }
 
+    /// Returns the cell that had slots in `held` of one that is here alone; nil if that one is there too.
+    package func origin(of cell: [UInt8], in held: CellMap) -> [UInt8]? {
+        guard held.place(of: cell) == nil, let place = place(of: cell),
+            let slot = owners.firstIndex(of: UInt16(place))
+        else { return nil }
+        return held.cell(of: slot)?.name
+    }
+
     /// Returns whether a cell has slots in `held` that it has not in this map; nil if it has some here that it
     /// has not there.
     package func takesSlots(of cell: [UInt8], since held: CellMap) -> Bool? {

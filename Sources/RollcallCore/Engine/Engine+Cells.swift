@@ -110,13 +110,27 @@ extension Engine {
     /// Counts anew why everybody is silent, if this is a cell.
     mutating func recountReport() {
         gaps.notesSuspicions = policy.role == .cell
-        report.removeCauses()
         report.sayAll()
+        recountCauses()
+    }
+
+    /// Counts anew for which causes people are silent; what is said of it stays as it is.
+    mutating func recountCauses() {
+        report.removeCauses()
         guard policy.role == .cell else { return }
         for number in 0..<roster.count { report.add(reportPart(number), times: 1) }
     }
 
     // MARK: - What the fleet cell hears
+
+    /// Waits for the cells of the map, now that another one may be held.
+    mutating func awaitCells(since before: CellMap?) {
+        guard let map = cellMap else { return }
+        for cell in map.cells {
+            let origin = before.flatMap { map.origin(of: cell.name, in: $0) }
+            cells.await(cell.name, since: clock.now, splitFrom: origin ?? [])
+        }
+    }
 
     /// Takes what cells say, in the order of instant and cell, each at its instant unless that is past.
     mutating func hear(_ summaries: [Summary], at instant: RunningTime) -> Receipt {
@@ -261,7 +275,7 @@ extension Engine {
         let sure: (isTrue: Bool?, stats: AlertStats) = condition(key)
         guard policy.role == .fleet, cells.hasUnlit else { return sure }
         // Nobody knows yet whom these speak for.
-        if cells.cells.contains(where: { $0.position == 0 && !$0.isDark }) {
+        if cells.cells.contains(where: { $0.isAwaited && $0.splitFrom.isEmpty }) {
             return (nil, sure.stats)
         }
         let region: UInt32?

@@ -22,7 +22,7 @@ extension Engine {
         }
         release(leaving)
         if split.isNew { awaitMissedAnew() }
-        recountReport()
+        recountCauses()
     }
 
     /// True of an id whose slot is known to be another cell's, since this one was split.
@@ -31,8 +31,8 @@ extension Engine {
         return cellMap.cell(of: PersonSlot.of(hash: hash))?.name != ownCell
     }
 
-    /// What was counted and told of alerts stays with the old cell, as do its members: whatever is true here
-    /// fires anew.
+    /// Begins as a new cell: what was counted and told of alerts stays with the old one, as do its members,
+    /// and whatever is true here fires anew.
     private mutating func beginAsNewCell() {
         let lastBatchAt = counters.lastBatchAt
         counters = Counters()
@@ -43,6 +43,7 @@ extension Engine {
         alerting.follow(policy.receivers, policy.alerts)
         alerting.board.armAgain(policy.alerts)
         alerting.board.isAllDirty = true
+        report.beginAnew()
         membership = Membership()
         isFleetCellDark = false
     }

@@ -275,10 +275,9 @@ package struct Engine: Sendable {
             receipt.keysForgotten = requestKeys.keep(request, at: clock.now)
         case .subscription(let mark): receipt.accepted = subscriptions.take(mark) ? 1 : 0
         case .cells(let map):
+            let before = cellMap
             receipt.cellMapFault = cellMap.apply(map)
-            for cell in cellMap?.cells ?? [] where policy.role == .fleet {
-                cells.await(cell.name, since: clock.now)
-            }
+            if policy.role == .fleet { awaitCells(since: before) }
         case .split(let split): self.split(split, &receipt)
         case .peersElsewhere(let call): take(call, &receipt)
         case .fleetCell(let isDark): isFleetCellDark = isDark && policy.role == .cell

@@ -3,7 +3,7 @@ import RollcallCore
 /// A story told to one engine, and to several cells with a fleet cell over them: both decide the same.
 /// Source: K8.
 ///
-/// All have one clock, and what a gateway does is done here: items go to their person's cell, signs of life
+/// On the way two of the cells are split (K6), and nobody is the wiser. All have one clock, and what a gateway does is done here: items go to their person's cell, signs of life
 /// to all. Left out by K8, or not built yet, are: nudges, the server's word for worse (L7), a feed that
 /// is suspected (B3), ResponderOffline, which each cell decides of its own people, and masses (C1), by
 /// which another cause may be suspected.
@@ -12,6 +12,10 @@ struct CellTrial {
 
     private var whole: StoryEngine
     private var cells: [StoryEngine]
+    /// Whose people are whose; a new cell's name comes behind all others, so that places are those in `cells`.
+    private var map: CellMap
+    private var splits = 0
+    private var isToSplit = false
     private var fleet: StoryEngine
     private var positions: Int64 = 0
     private var last = RunningTime.distantPast
@@ -35,6 +39,10 @@ struct CellTrial {
         whole = StoryEngine(policy, .whole)
         cells = (0..<count).map { _ in StoryEngine(policy, .cell) }
         fleet = StoryEngine(policy, .fleet)
+        guard let first = CellMap(first: (0..<count).map { Self.cell($0) }) else {
+            preconditionFailure("so few cells have a map")
+        }
+        map = first
     }
 
     /// Runs `story` to its end in so many cells; the decisions that were compared, and the differences that
@@ -46,6 +54,7 @@ struct CellTrial {
         let instants = story.instants
         for (place, line) in story.lines.enumerated() {
             trial.line = place
+            trial.isToSplit = (trial.splits + 1) * story.lines.count / 3 == place
             try trial.fold(line, at: RunningTime(milliseconds: instants[place]))
         }
         trial.settle()
@@ -74,6 +83,7 @@ struct CellTrial {
             try compare()
         }
         last = instant
+        if isToSplit { split(at: instant) }
         let event = Event(line)
         switch event {
         case .items(let list, let source): deal(list, from: source, at: instant)
@@ -108,8 +118,34 @@ struct CellTrial {
     }
 
     private func place(of id: some Sequence<UInt8>) -> Int {
-        let bytes = Array(id)
-        return Int(StableHash.of(bytes.span, 0..<bytes.count) % UInt64(cells.count))
+        Int(map.owners[PersonSlot.of(Array(id))])
+    }
+
+    private static func cell(_ place: Int) -> CellMap.Cell {
+        CellMap.Cell(
+            name: [UInt8(ascii: "a") + UInt8(place)], urls: [Array("http://localhost".utf8)])
+    }
+
+    /// A cell gives half of its slots to a new one, as both halves and the fleet cell fold it.
+    private mutating func split(at instant: RunningTime) {
+        arrive(at: instant)
+        collect()
+        let (place, new) = (splits % cells.count, Self.cell(cells.count))
+        splits += 1
+        let old = Self.cell(place).name
+        guard let next = map.splitting(old, into: new) else {
+            preconditionFailure("a cell has slots to give")
+        }
+        var copy = cells[place]
+        for (place, own) in map.cells.enumerated() {
+            let event: Event =
+                own.name == old ? .split(CellSplit(next, own: old, isNew: false)) : .cells(next)
+            _ = cells[place].engine.fold(event, at: instant)
+        }
+        _ = copy.engine.fold(.split(CellSplit(next, own: new.name, isNew: true)), at: instant)
+        cells.append(copy)
+        _ = fleet.engine.fold(.cells(next), at: instant)
+        map = next
     }
 
     /// The items of each cell, in their order.
@@ -181,7 +217,7 @@ struct CellTrial {
         positions += 1
         let summaries = cells.indices.map { place in
             let summary = cells[place].engine.takeSummary(
-                of: [UInt8(ascii: "a") + UInt8(place)], position: positions, through: instant)
+                of: Self.cell(place).name, position: positions, through: instant)
             // As it goes over the wire and into the journal.
             precondition(Event.summaries([summary]).isCredible, "what a cell says can be")
             guard let copy = Summary.list(journalBytes: Summary.journalBytes(of: [summary]))?.first
