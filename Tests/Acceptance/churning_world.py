@@ -209,6 +209,16 @@ class World:
         for region in REGIONS:
             self.fleet.restore(*self.fleet.of(region))
 
+    def slacken(self):
+        """From now on nobody is silent because a busy machine lets them wait for a second or two."""
+        with open(self.server.config_path, encoding="utf-8") as file:
+            config = file.read()
+        self.server.configure(
+            config.replace("expected: 100ms", "expected: 1s")
+            .replace("degraded_after: 300ms", "degraded_after: 7s")
+            .replace("offline_after: 500ms", "offline_after: 9s"))
+        self.case.assertEqual(self.server.post("/-/reload", "").status, 200)
+
     def swipe_away(self, count=3):
         """Some more people are located, and never again."""
         items = [
@@ -247,7 +257,7 @@ class World:
 
     def check_whole(self):
         """Nothing acknowledged is missing, nothing counted twice; nothing is decided otherwise."""
-        page = self.server.scrape()
+        page = self.server.scrape_now()
         accepted = page("rollcall_updates_total", outcome="accepted")
         acknowledged = sum(sum(writer.acknowledged.values()) for writer in self.writers)
         on_the_way = sum(
@@ -302,6 +312,7 @@ class World:
     def settle(self):
         """Everybody reports, nothing is on its way."""
         self.calm()
+        self.slacken()
         self.pager.is_moody = False
         for writer in self.writers:
             # What was on its way gets its answer now.
@@ -375,7 +386,7 @@ class World:
         twice = {who: count for who, count in self.hook.taken.items() if count > 1}
         self.case.assertEqual(twice, {}, f"nudged twice, seed {self.seed}")
         arrived = len(self.hook.taken)
-        page = self.server.scrape()
+        page = self.server.scrape_now()
         decided = page("rollcall_nudges_total", decision="send", reason="due")
         ends = page.all("rollcall_pushes_total")
         delivered, unknown, dropped = (

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -19,13 +20,22 @@ TABLES = ("journal", "decisions", "turns")
 
 
 def free_ports(count):
-    """So many ports that nobody listens at now."""
-    sockets = [socket.socket() for _ in range(count)]
+    """So many ports that nobody listens at now. They are below those that the kernel gives to connections:
+    none of these has the port of a server that was killed when that starts again."""
+    sockets = []
     try:
-        for one in sockets:
+        for port in random.sample(range(10240, 32768), 1000):
+            one = socket.socket()
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                one.close()
+                continue
+            sockets.append(one)
+            if len(sockets) == count:
+                return [one.getsockname()[1] for one in sockets]
+        raise AssertionError(f"no {count} free ports")
     finally:
         for one in sockets:
             one.close()
@@ -45,7 +55,7 @@ class Etcd:
         case.addCleanup(self.close)
         for number in range(members):
             self.start(number)
-        eventually(lambda: all(self.is_well(n) for n in range(members)), 20, "etcd is well")
+        eventually(lambda: all(self.is_well(n) for n in range(members)), 60, "etcd is well")
 
     def start(self, number):
         """Starts a member, with what it has on its disk."""
@@ -82,7 +92,8 @@ class Etcd:
                     status = json.load(answer)
             except OSError:
                 continue
-            if status["leader"] == status["header"]["member_id"]:
+            # Without a leader the field is not there.
+            if status.get("leader") == status["header"]["member_id"]:
                 return number
         return None
 
@@ -210,7 +221,7 @@ cluster:
         except OSError:
             return None
 
-    def leader(self, seconds=15):
+    def leader(self, seconds=30):
         """The name of the one that leads and takes writes."""
         def leads():
             found = [name for name in self.names if self._leads(name)]
@@ -240,7 +251,7 @@ cluster:
             return answer
         return eventually(taken, seconds, f"POST {target} is taken", every=0.1).json()
 
-    def settled(self, *names, seconds=20):
+    def settled(self, *names, seconds=40):
         """Waits until these hold all of the log, at one position."""
         def same():
             found = [self.standing(name) for name in names or self.names]

@@ -1,6 +1,6 @@
 """A gateway of its own process, over loopback only."""
 
-from rollcall_process import BINARY, Rollcall
+from rollcall_process import BINARY, Rollcall, eventually
 
 
 class Gateway(Rollcall):
@@ -15,6 +15,17 @@ class Gateway(Rollcall):
         return [
             BINARY, "gateway", "--web.listen-address", self.address, *self.more,
             "--config.file", self.config_path]
+
+    def write(self, target, body, headers=None):
+        """A POST that must be taken, sent again where a client would: on a 503, as of a cell that was late."""
+        def taken():
+            answer = self.post(target, body, headers)
+            if answer.status == 503:
+                return None
+            if answer.status != 200:
+                raise AssertionError(f"POST {target}: {answer}")
+            return answer
+        return eventually(taken, 20, f"POST {target} is taken", every=0.1).json()
 
     def is_ready(self):
         """True once it has the map."""

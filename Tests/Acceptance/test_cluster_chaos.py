@@ -211,7 +211,7 @@ class ClusterChaosTests(ClusterTestCase):
         members.settled()
         phones = Phones(self, members).start()
         backends = [Backend(self, members, prefix=f"w{number}").start() for number in range(2)]
-        eventually(lambda: all(one.taken for one in backends), 10, "batches are taken")
+        eventually(lambda: all(one.times for one in backends), 30, "batches are taken")
         gaps = {}
         kinds = []
         for number in range(FAULTS):
@@ -246,9 +246,10 @@ class ClusterChaosTests(ClusterTestCase):
         eventually(lambda: not phones.is_flicker_silent, 30, "all phones report")
         eventually(
             lambda: not any(i.is_open for i in self.pager.incidents), 30, "every incident is over")
+        # They are asked about while they report: afterwards they are silent by right.
+        late = self.offline(phones.steady)
         phones.end()
         taken = [person for one in backends for person in one.taken]
-        late = self.offline(phones.steady)
         self.check_all_hold(members, taken)
         self.assertEqual(late, [], "steady phones that were called OFFLINE")
         self.assertEqual((self.pager.faults, self.pager.ghosts), ([], []))

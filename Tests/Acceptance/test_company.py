@@ -11,7 +11,8 @@ import test_cells
 from rollcall_process import eventually, now_ms, rfc3339
 from test_cells import CellTestCase
 
-NUDGES = "nudges: {stale_after: 3s, min_interval: 6h}\n"
+# Long enough for somebody to be located in each cell before anybody is asked about.
+NUDGES = "nudges: {stale_after: 6s, min_interval: 6h}\n"
 SOON = 30
 
 

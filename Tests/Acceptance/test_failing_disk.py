@@ -139,10 +139,11 @@ class FailingDiskTests(FailingDiskTestCase):
 
     def test_a_hanging_disk_answers_503_in_5_s_and_blinds_the_watch(self):
         server = self.serve(
-            "liveness: {on_duty: {expected: 1s, degraded_after: 2s, offline_after: 4s}}\n",
+            # Shorter than the disk hangs, and longer than all else here.
+            "liveness: {on_duty: {expected: 1s, degraded_after: 2s, offline_after: 9s}}\n",
             variables=self.variables)
         server.write("/v1/batches", {"responder_id": "a", "updates": [{"sequence": 1}]})
-        server.scrape()
+        server.scrape_now()
         began = now_ms()
         self.disk("hang")
         batch = {"responder_id": "b", "updates": [{"sequence": 1}]}
@@ -206,7 +207,7 @@ class FailingDiskTests(FailingDiskTestCase):
         answers, threads = self.post_beside(server, {"responder_id": "b"})
         time.sleep(0.3)
         server.process.terminate()
-        time.sleep(0.3)
+        eventually(lambda: probes.request("GET", "/-/ready").status == 503, 3, "it drains")
         self.problem(probes.request("GET", "/-/ready"), 503)
         self.assertEqual(probes.request("GET", "/-/healthy").status, 200)
         self.assertEqual(probes.request("GET", "/metrics").status, 200)
@@ -354,7 +355,7 @@ class CheckpointTests(FailingDiskTestCase):
         server.kill()
         self.disk("")
         server.start()
-        self.assertEqual(server.scrape()("rollcall_batches_total"), 24_001)
+        self.assertEqual(server.scrape_now()("rollcall_batches_total"), 24_001)
         self.assertEqual(server.stop(), 0)
         self.assertGreater(os.path.getsize(server.store), 2 << 20)
         self.assertEqual(os.path.getsize(server.store + "-wal"), 0)

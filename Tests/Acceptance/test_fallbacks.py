@@ -10,9 +10,9 @@ import unittest
 from loopback_receivers import Fleet, Hook, Pager, people
 from rollcall_process import RollcallTestCase, eventually
 
-# Paged some 3 s after the last contact, and given away 5 s later.
+# Paged some 4 s after the last contact, and given away 5 s later.
 CONFIG = """
-liveness: {{on_duty: {{expected: 1s, degraded_after: 1s, offline_after: 2s}}}}
+liveness: {{on_duty: {{expected: 1s, degraded_after: 3s, offline_after: 4s}}}}
 alerts:
   HighOfflineRate: {{enabled: false}}
   NoOnlineResponders: {{for: 1s, keep_firing_for: 0s}}

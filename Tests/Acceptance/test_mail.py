@@ -59,7 +59,7 @@ class ThreadTests(MailTestCase):
     def test_an_incident_is_a_thread_of_right_mails_over_a_kill(self):
         mails = self.encrypted(wants_login=True)
         fleet = self.begin(self.receiver(mails, self.login, to=f"{DUTY}, {LEAD}"))
-        eventually(lambda: "receiver told" in self.server.log(), SOON, "a mail")
+        self.wait_until_kept()
         self.server.kill()
         self.server.start()
         time.sleep(2)
@@ -113,7 +113,7 @@ class ThreadTests(MailTestCase):
         eventually(
             lambda: all(
                 any(name in mail.text or name in mail.message["Subject"] for mail in mails.mails)
-                for name in seen), SOON, "mails about all")
+                for name in seen), PATIENCE, "mails about all")
         for mail in mails.mails:
             self.assertEqual(mail.faults(), [], told(map(str, mail.message.items())))
             self.assertEqual(mail.recipients, [DUTY])

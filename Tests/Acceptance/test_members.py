@@ -14,7 +14,7 @@ from loopback_receivers import Pager
 from rollcall_process import BINARY, Rollcall, eventually, plain_environment
 
 PAGED = """
-liveness: {{on_duty: {{expected: 300ms, degraded_after: 1s, offline_after: 2s}}}}
+liveness: {{on_duty: {{expected: 300ms, degraded_after: 4s, offline_after: 8s}}}}
 alerts:
   HighOfflineRate: {{enabled: false}}
   NoOnlineResponders: {{for: 100ms, keep_firing_for: 0s}}
@@ -31,7 +31,7 @@ class MembersTests(ClusterTestCase):
         members.start()
         members.settled()
         backend = Backend(self, members).start()
-        eventually(lambda: len(backend.taken) > 20, 10, "batches are taken")
+        eventually(lambda: len(backend.taken) > 20, 30, "batches are taken")
         leader = members.leader()
         status = members[leader].get("/v1/status").json()["cluster"]
         self.assertEqual((status["role"], status["leader"]), ("leading", leader))
@@ -48,11 +48,12 @@ class MembersTests(ClusterTestCase):
         members.settled()
         # It hands over when it is told to end.
         leader = members.leader()
-        reign = members.standing(leader)["reign"]
+        reign = eventually(lambda: members.standing(leader), 15, "it says how it stands")["reign"]
         self.assertEqual(members[leader].stop(), 0)
         after = members.leader()
         self.assertNotEqual(after, leader)
-        self.assertEqual(members.standing(after)["reign"], reign + 1)
+        standing = eventually(lambda: members.standing(after), 15, "it says how it stands")
+        self.assertEqual(standing["reign"], reign + 1)
         members[leader].start()
         members.settled()
         # One that stood still wakes up and must take nothing.
@@ -81,15 +82,20 @@ class MembersTests(ClusterTestCase):
         members.start()
         members.settled()
         backend = Backend(self, members).start()
-        eventually(lambda: len(backend.taken) > 20, 10, "batches are taken")
+        eventually(lambda: len(backend.taken) > 20, 30, "batches are taken")
         for number in (0, 1):
             etcd.kill(number)
         time.sleep(4)
         for name in members.names:
-            answer = members[name].get("/v1/responders?limit=1").json()["responders"][0]
-            self.assertFalse(answer["confirmed"], answer)
-            self.assertEqual(members[name].scrape()("rollcall_watching"), 0)
-            self.assertEqual(members[name].get("/-/ready").status, 503)
+            def is_unconfirmed(member=members[name]):
+                return not member.get("/v1/responders?limit=1").json()["responders"][0]["confirmed"]
+            eventually(is_unconfirmed, 10, f"{name} confirms nobody")
+            eventually(
+                lambda name=name: members[name].scrape()("rollcall_watching") == 0, 10,
+                f"{name} does not watch")
+            eventually(
+                lambda name=name: members[name].get("/-/ready").status == 503, 10,
+                f"{name} is not ready")
         taken = len(backend.taken)
         for number in (0, 1):
             etcd.start(number)

@@ -33,7 +33,9 @@ inputs: [{{name: t, preset: traccar_client, enrol: true}}]
 
 class MembersWritesTests(ClusterTestCase):
     def watch(self, settings="", etcds=1, names="abc"):
-        members = Members(self, Etcd(self, members=etcds), names=names, settings=settings)
+        # Whoever leads goes on leading on a machine that is late for a second or two.
+        members = Members(
+            self, Etcd(self, members=etcds), names=names, settings=settings, silence="3s")
         members.start()
         members.settled()
         leader = members.leader()
@@ -41,8 +43,15 @@ class MembersWritesTests(ClusterTestCase):
         # Each follower knows the leader's address once it has read its note.
         for name in followers:
             eventually(
-                lambda name=name: members.standing(name)["leader_address"], 10, "who leads")
+                lambda name=name: (members.standing(name) or {}).get("leader_address"), 10,
+                "who leads")
         return members, leader, followers
+
+    def held(self, client, target):
+        """What is answered of a position, once it is held: who is behind by a second says 503."""
+        return eventually(
+            lambda: (answer := client.request("GET", target)).status != 503 and answer, 20,
+            f"{target} is held")
 
     def test_each_write_is_taken_at_each_member_and_seen_at_the_others(self):
         pager = Pager(self)
@@ -54,7 +63,7 @@ class MembersWritesTests(ClusterTestCase):
         self.assertEqual(written.status, 200, written)
         self.assertEqual(written.json()["accepted"], 2)
         position = int(written.headers["rollcall-position"])
-        seen = other.get(f"/v1/responders/p-2?at_least={position}")
+        seen = self.held(other, f"/v1/responders/p-2?at_least={position}")
         self.assertEqual(seen.status, 200, seen)
         self.assertGreaterEqual(int(seen.headers["rollcall-position"]), position)
         self.assertEqual(one.post("/v1/heartbeat?source=pod%20a%2Fb", {"every_seconds": 60}).status, 200)
@@ -62,7 +71,7 @@ class MembersWritesTests(ClusterTestCase):
             "pod a/b", [source["source"] for source in members[leader].get("/v1/status").json()["sources"]])
         begun = one.post("/v1/silences", SILENCE)
         self.assertEqual(begun.status, 200, begun)
-        listed = other.get(f"/v1/silences?at_least={begun.headers['rollcall-position']}")
+        listed = self.held(other, f"/v1/silences?at_least={begun.headers['rollcall-position']}")
         self.assertEqual([s["id"] for s in listed.json()["silences"]], [1])
         self.assertEqual(other.request("DELETE", "/v1/silences/1").status, 200)
         self.problem(other.request("DELETE", "/v1/silences/1"), 404)
@@ -98,7 +107,7 @@ class MembersWritesTests(ClusterTestCase):
             {**sent.headers, "X-Limit-U": "jane", "X-Limit-D": "phone"})
         self.assertEqual((taken.status, taken.body), (200, sent.answer), taken)
         position = taken.headers["rollcall-position"]
-        seen = other.get(f"/v1/responders/jane?at_least={position}")
+        seen = self.held(other, f"/v1/responders/jane?at_least={position}")
         self.assertEqual((seen.status, seen.json()["status"]), (200, "ONLINE"), seen)
         # What its client could never send otherwise is answered so too; here it would be lost.
         counts = one.get("/v1/inputs").json()["inputs"][0]
@@ -120,14 +129,14 @@ class MembersWritesTests(ClusterTestCase):
                 file.write(f"{name}-0123456789abcdef")
             os.chmod(path, 0o600)
         settings = TOKENS.format(directory=self.directory)
-        members = Members(self, Etcd(self, members=1), settings=settings)
+        members = Members(self, Etcd(self, members=1), settings=settings, silence="3s")
         members.start()
         leader = members.leader()
         follower = members[next(name for name in members.names if name != leader)]
         bearer = lambda name: {"Authorization": f"Bearer {name}-0123456789abcdef"}
         eventually(
             lambda: follower.post("/v1/batches", batch("p-1"), bearer("backend")).status == 200,
-            10, "a batch is passed on")
+            20, "a batch is passed on")
         self.problem(follower.post("/v1/batches", batch("p-1")), 401)
         self.problem(follower.post("/v1/silences", SILENCE, bearer("backend")), 403)
         self.assertEqual(follower.post("/v1/silences", SILENCE, bearer("ops")).status, 200)
@@ -190,7 +199,8 @@ class MembersWritesTests(ClusterTestCase):
         self.assertIn("not held here yet", self.problem(ahead, 503)["detail"])
         self.assertIn("retry-after", ahead.headers)
         self.assertNotIn("rollcall-position", ahead.headers)
-        self.assertTrue(0.9 < waited < 3, waited)
+        # A second, and what a busy machine adds to it.
+        self.assertTrue(0.9 < waited < 6, waited)
         for wrong in ("x", "-1", "1.5", ""):
             self.problem(follower.get(f"/v1/status?at_least={wrong}"), 400)
         # Read your own writes, while others write: at no member is one missing.
@@ -199,9 +209,9 @@ class MembersWritesTests(ClusterTestCase):
             written = members[leader].post("/v1/batches", batch(f"q-{number}"))
             position = written.headers["rollcall-position"]
             for client in clients:
-                seen = client.request("GET", f"/v1/responders/q-{number}?at_least={position}")
+                seen = self.held(client, f"/v1/responders/q-{number}?at_least={position}")
                 self.assertEqual(seen.status, 200, seen)
-            told = clients[0].request("GET", f"/v1/responders/q-{number}/timeline?at_least={position}")
+            told = self.held(clients[0], f"/v1/responders/q-{number}/timeline?at_least={position}")
             self.assertEqual(told.status, 200, told)
             self.assertTrue(told.json()["events"], told)
 

@@ -83,14 +83,18 @@ class CircleTests(NudgeTestCase):
 
         body = Webhook(SECRET).verify(request.body, request.headers)
         data = body["data"]
-        self.assertLess(abs(milliseconds(data["last_location_at"]) - last), 1500)
+        # Their phone may have been on its way to the server for a while.
+        self.assertLess(abs(milliseconds(data["last_location_at"]) - last), 5000)
         self.assertEqual(request.headers["webhook-id"], data["nudge_id"])
         self.assertEqual(
-            {**data, "last_location_at": "", "nudge_id": "", "title": "", "body": ""}, {
+            {**data, "last_location_at": "", "nudge_id": "", "title": "", "body": "",
+             "stale_seconds": 0}, {
                 "nudge_id": "", "responder_id": "teen", "title": "", "body": "",
                 "sound": "default", "priority": "high", "ttl_seconds": 3600,
                 "collapse_id": "reconnect", "platform": "ios", "cause": data["cause"],
-                "last_location_at": "", "stale_seconds": 3, "circles": ["family"]})
+                "last_location_at": "", "stale_seconds": 0, "circles": ["family"]})
+        # It was down meanwhile, for as long as a start takes.
+        self.assertTrue(3 <= data["stale_seconds"] < 10, data)
         self.assertTrue(data["title"] and data["body"])
 
         entries = self.ledger(server, "teen")
@@ -112,9 +116,14 @@ class CircleTests(NudgeTestCase):
         hook.first(lambda r: r.json()["type"] == NUDGE, SOON, "a nudge")
         self.crash(server)
         eventually(lambda: len(hook.events(NUDGE)) >= 3, 4 * SOON, "two more nudges")
-        times = [request.at for request in hook.requests][:3]
+        # When it was decided, and not when it arrived, which may be late; and each arrived once.
+        times = sorted(milliseconds(entry["at"]) for entry in self.ledger(server, "teen")
+                       if entry["decision"] == "send")
+        self.assertGreaterEqual(len(times), 3)
         for first, second in zip(times, times[1:]):
-            self.assertGreater(second - first, 4.5, "once an interval")
+            self.assertGreater(second - first, 4500, "once an interval")
+        ids = [event["data"]["nudge_id"] for event in hook.events(NUDGE)]
+        self.assertEqual(len(ids), len(set(ids)), "each is sent once")
         phones.open("teen")
         eventually(
             lambda: [e for e in self.ledger(server, "teen") if e.get("followed") == "located"],
@@ -202,11 +211,14 @@ class RestoreTests(NudgeTestCase):
         eventually(
             lambda: server.scrape()("rollcall_nudges_total", decision="send", reason="due")
             == len(people), 60, "everybody's nudge is decided")
+        eventually(
+            lambda: server.scrape().total("rollcall_pushes_total", kind="nudge") >= len(people), 30,
+            "it is known what became of each")
         time.sleep(1.5)
         told = [event["data"]["responder_id"] for event in hook.events(NUDGE)]
         self.assertEqual(len(told), len(set(told)), "nobody is nudged twice")
         # A kill loses what was on its way, and says so.
-        scrape = server.scrape()
+        scrape = server.scrape_now()
         lost = scrape("rollcall_pushes_total", kind="nudge", outcome="unknown")
         self.assertLessEqual(len(people) - len(told), lost)
 
@@ -219,6 +231,9 @@ class ExpoTests(NudgeTestCase):
         config = EXPO.format(expo=expo.url.rstrip("/"), interval=interval)
         server = self.serve(config)
         phones = Phones(self, server, family("mum", "teen", platform="android")).start()
+        eventually(
+            lambda: len(server.get("/v1/responders").json()["responders"]) == 2, SOON,
+            "everybody has reported")
         return expo, server, phones
 
     def test_a_person_without_a_token_is_nudged_once_it_is_told(self):

@@ -298,12 +298,12 @@ class TLSTests(OutgoingTestCase):
         def standing():
             return {one["name"]: one for one in server.get("/v1/status").json()["subscriptions"]}
         eventually(
-            lambda: {one["state"] for one in standing().values()} == {"idle"}, 10, "all have begun")
+            lambda: {one["state"] for one in standing().values()} == {"idle"}, 30, "all have begun")
         server.write("/v1/batches", [{"responder_id": "a"}])
         found = eventually(
             lambda: (now := standing())["good"]["state"] == "idle" and receivers["good"].plays
             and all(now[name]["state"] == "trying" for name in ("self", "expired", "other")) and now,
-            10, "those who lie are tried again")
+            30, "those who lie are tried again")
         for name in ("self", "expired", "other"):
             self.assertIn("TLS: ", found[name]["error"])
             self.assertEqual(receivers[name].plays, [], name)

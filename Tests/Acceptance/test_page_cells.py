@@ -73,7 +73,7 @@ class CellPageTests(PageTestCase):
         self.open(page, self.gateway, "/people")
         page.until("document.querySelectorAll('tr[data-responder]').length === 64", "everybody", SOON)
         self.assertEqual(self.shown(page), set(self.ids))
-        self.assertEqual(page.run("document.querySelector('.banners')"), None)
+        page.until("document.querySelector('.banners') === null", "all cells answer", SOON)
         now = self.page()
         self.open(now, self.gateway)
         now.until("document.querySelector('[data-count=reachable]').innerText === '64'", "64 can be reached")
@@ -95,10 +95,12 @@ class CellPageTests(PageTestCase):
         self.shots(now, "dark")
         self.assertEqual(self.gateway.get("/v1/status").json()["responders"]["active"], 64)
         # Who can be reached, nobody can say of all.
-        status = self.gateway.get("/v1/status").json()
         known = 64 - len(away)
-        self.assertEqual(status["reachable"], {"yes": known, "of": 64, "at_most": False})
-        self.assertIn(f"{known} of 64 can be reached; of {len(away)} nothing is known.", self.words(now, "h1"))
+        eventually(
+            lambda: self.gateway.get("/v1/status").json().get("reachable")
+            == {"yes": known, "of": 64, "at_most": False}, SOON, f"{known} can be reached")
+        words = f"{known} of 64 can be reached; of {len(away)} nothing is known."
+        eventually(lambda: words in self.words(now, "h1"), SOON, words, every=0.2)
         self.cells[3] = self.begin("c3")
         page.until("document.querySelector('.banner.is-blind') === null", "all answer again", SOON)
         page.until("document.querySelectorAll('tr[data-responder]').length === 64", "everybody again", SOON)

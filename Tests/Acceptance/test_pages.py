@@ -215,10 +215,15 @@ class RefusalTests(PagesTestCase):
             "comment": "works on the mast"})["silence"]
         fleet.cut(*fleet.of("north"), *fleet.of("south"))
         eventually(lambda: self.pager.incidents, SOON, "a page about the south")
-        firing = {
-            alert["labels"].get("region"): alert
-            for alert in server.get("/v1/alerts").json()["alerts"]
-            if alert["alertname"] == "NoOnlineResponders" and alert["state"] == "firing"}
+
+        def told():
+            """What fires by region, once it is known that both have taken what was said of the south."""
+            found = {
+                alert["labels"].get("region"): alert
+                for alert in server.get("/v1/alerts").json()["alerts"]
+                if alert["alertname"] == "NoOnlineResponders" and alert["state"] == "firing"}
+            return "south" in found and len(found["south"]["told"]) == 2 and found
+        firing = eventually(told, SOON, "both are told of the south")
         self.assertEqual(set(firing), {"north", "south"})
         self.assertEqual({m["silence"] for m in firing["north"]["muted"]}, {silence["id"]})
         self.assertEqual({t["receiver"] for t in firing["south"]["told"]}, {"oncall", "hook"})
@@ -250,7 +255,7 @@ class RefusalTests(PagesTestCase):
 
 class RotationTests(PagesTestCase):
     # Five seconds after the last attempt at the latest, where it would be five minutes.
-    HASTENED = 9
+    HASTENED = 20
 
     def setUp(self):
         super().setUp()

@@ -101,7 +101,7 @@ class FullDiskTests(FullDiskTestCase):
         for items in acknowledged + [refused]:
             self.assertEqual(server.write("/v1/batches", items)["updates"]["duplicate"], 100)
         self.assertEqual(
-            server.scrape()("rollcall_updates_total", outcome="accepted"),
+            server.scrape_now()("rollcall_updates_total", outcome="accepted"),
             100 * (len(acknowledged) + 1))
         self.assertEqual(server.stop(), 0)
 
@@ -301,7 +301,7 @@ class DisturbedFileTests(RollcallTestCase):
 
     def ends(self, server, ending, words):
         """Without a request: it looks at them each second."""
-        self.assertEqual(server.process.wait(3), 74)
+        self.assertEqual(server.process.wait(10), 74)
         self.assertIn(f"{server.store}{ending} {words} while it was open", server.log())
         # The next start looks at all of it.
         self.assertTrue(os.path.exists(server.store + ".suspect"))

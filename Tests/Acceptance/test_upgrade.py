@@ -99,7 +99,9 @@ class UpgradeTests(RollcallTestCase):
         if "people are being erased" in told.stdout:
             # They must not stay in a copy: it is gone by now, or will be.
             eventually(lambda: not self.copies(server), 15, "the copy went with the erasure")
-            self.assertIn("copies of the store from before an upgrade are deleted", server.log())
+            eventually(
+                lambda: "copies of the store from before an upgrade are deleted" in server.log(), 15,
+                "it is said once all are gone")
             self.assertEqual(run("downgrade", server.store).returncode, 64)
             self.assertEqual(server.stop(), 0)
             return
@@ -166,7 +168,9 @@ class UpgradeTests(RollcallTestCase):
             "the erasure is done")
         self.assertEqual(self.copies(server), [])
         self.assertEqual(glob.glob(f"{server.store}.newer-*"), [])
-        self.assertIn("copies of the store from before an upgrade are deleted", server.log())
+        eventually(
+            lambda: "copies of the store from before an upgrade are deleted" in server.log(), 15,
+            "it is said once all are gone")
         self.assertEqual(server.stop(), 0)
         done = run("downgrade", server.store, "--yes")
         self.assertEqual(done.returncode, 64, done)
