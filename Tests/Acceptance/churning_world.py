@@ -257,7 +257,7 @@ class World:
 
     def check_whole(self):
         """Nothing acknowledged is missing, nothing counted twice; nothing is decided otherwise."""
-        page = self.server.scrape_now()
+        page = self.server.scrape()
         accepted = page("rollcall_updates_total", outcome="accepted")
         acknowledged = sum(sum(writer.acknowledged.values()) for writer in self.writers)
         on_the_way = sum(
@@ -386,7 +386,7 @@ class World:
         twice = {who: count for who, count in self.hook.taken.items() if count > 1}
         self.case.assertEqual(twice, {}, f"nudged twice, seed {self.seed}")
         arrived = len(self.hook.taken)
-        page = self.server.scrape_now()
+        page = self.server.scrape()
         decided = page("rollcall_nudges_total", decision="send", reason="due")
         ends = page.all("rollcall_pushes_total")
         delivered, unknown, dropped = (

@@ -385,12 +385,6 @@ class Rollcall:
             raise AssertionError(f"GET /metrics: {answer}")
         return Scrape(answer.text)
 
-    def scrape_now(self):
-        """As `scrape`, but never the last page once more, which a keeper tells that is busy for 200 ms."""
-        return eventually(
-            lambda: (page := self.scrape())("rollcall_snapshot_age_seconds") == 0 and page, 10,
-            "a page of metrics that is no copy")
-
 
 def is_shipped():
     """True of a program that needs nothing of Swift on the machine that runs it."""

@@ -90,7 +90,7 @@ class BackupTests(RollcallTestCase):
         latest = {}
         for number, sequence in before:
             latest[number] = max(latest.get(number, 0), sequence)
-        page = restored.scrape_now()
+        page = restored.scrape()
         self.assertGreaterEqual(
             page("rollcall_updates_total", outcome="accepted"), 20 * len(before))
         self.assertEqual(page("rollcall_refold_differences_total"), 0)

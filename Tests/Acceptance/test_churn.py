@@ -115,7 +115,7 @@ class PauseTests(ChurnTestCase):
         world.calm()
         world.slacken()
         eventually(
-            lambda: self.cut_off(server) == [] and server.scrape_now().total("rollcall_outbox_pending") == 0,
+            lambda: self.cut_off(server) == [] and server.scrape().total("rollcall_outbox_pending") == 0,
             60, "everybody reports, and no page of before is on its way")
         pages = len(world.pager.incidents)
         before = server.scrape().total("status_transitions_total", to="OFFLINE")

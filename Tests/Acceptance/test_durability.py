@@ -64,7 +64,7 @@ class DurabilityTestCase(RollcallTestCase):
 
     def assertWhole(self, server, writers):
         """Nothing acknowledged is missing, nothing counted twice."""
-        page = server.scrape_now()
+        page = server.scrape()
         accepted = page("rollcall_updates_total", outcome="accepted")
         acknowledged = sum(sum(writer.acknowledged.values()) for writer in writers)
         self.assertGreaterEqual(accepted, acknowledged, f"seed {SEED}")
@@ -86,7 +86,7 @@ class KillTests(DurabilityTestCase):
             server.start()
         verdict = server.write("/v1/batches", {"responder_id": "a", "updates": [{"sequence": 1}]})
         self.assertEqual(verdict["updates"]["duplicate"], 1)
-        self.assertEqual(server.scrape_now()("rollcall_updates_total", outcome="accepted"), 1)
+        self.assertEqual(server.scrape()("rollcall_updates_total", outcome="accepted"), 1)
 
 
 class StopTests(DurabilityTestCase):
@@ -119,7 +119,7 @@ class StopTests(DurabilityTestCase):
                          {"sequence": 3, "captured_at": now + 60_000}]},
             {"responder_id": "b", "updates": [{"sequence": 9}, {"sequence": 9}]}])
         server.write("/v1/transitions", {"responder_id": "b", "from": "ONLINE", "to": "OFFLINE"})
-        before = server.scrape_now()
+        before = server.scrape()
         self.assertEqual(self.refolded(server), 0)
         self.assertEqual(server.stop(), 0)
         server.start()
@@ -132,13 +132,13 @@ class StopTests(DurabilityTestCase):
         self.assertLessEqual(after.total("rollcall_http_requests_total"), 1)
         server.kill()
         server.start()
-        self.assertSame(before, server.scrape_now())
+        self.assertSame(before, server.scrape())
         server.write("/v1/batches", {"responder_id": "a", "updates": [{"sequence": 4}]})
         server.kill()
         server.start()
         # The checkpoint is that of the stop: the tail has one batch.
         self.assertGreaterEqual(self.refolded(server), 1)
-        self.assertEqual(server.scrape_now()("rollcall_updates_total", outcome="accepted"), 5)
+        self.assertEqual(server.scrape()("rollcall_updates_total", outcome="accepted"), 5)
 
     def test_a_stop_while_nothing_happens_is_quick(self):
         server = self.serve()
@@ -191,7 +191,7 @@ class ClockTests(DurabilityTestCase):
         self.assertTrue(asked - 100 < as_of < now_ms() + 100, (asked, as_of, f"after {turns} turns"))
         self.assertNotIn("stepped", server.log())
         self.assertEqual(server.responder("quiet")["status"], "ONLINE", f"after {turns} turns")
-        page = server.scrape_now()
+        page = server.scrape()
         self.assertEqual(page("rollcall_watching"), 1)
         self.assertEqual(page.total("rollcall_blind_seconds_total"), 0)
         self.assertEqual(page("rollcall_batches_total"), turns + 1)

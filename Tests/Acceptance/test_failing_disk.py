@@ -143,7 +143,7 @@ class FailingDiskTests(FailingDiskTestCase):
             "liveness: {on_duty: {expected: 1s, degraded_after: 2s, offline_after: 9s}}\n",
             variables=self.variables)
         server.write("/v1/batches", {"responder_id": "a", "updates": [{"sequence": 1}]})
-        server.scrape_now()
+        server.scrape()
         began = now_ms()
         self.disk("hang")
         batch = {"responder_id": "b", "updates": [{"sequence": 1}]}
@@ -355,7 +355,7 @@ class CheckpointTests(FailingDiskTestCase):
         server.kill()
         self.disk("")
         server.start()
-        self.assertEqual(server.scrape_now()("rollcall_batches_total"), 24_001)
+        self.assertEqual(server.scrape()("rollcall_batches_total"), 24_001)
         self.assertEqual(server.stop(), 0)
         self.assertGreater(os.path.getsize(server.store), 2 << 20)
         self.assertEqual(os.path.getsize(server.store + "-wal"), 0)

@@ -132,7 +132,7 @@ class GatewayChaosTests(ClusterTestCase):
         for members in self.cells.values():
             members.settled()
             leader = members[members.leader()]
-            total += leader.scrape_now()("rollcall_updates_total", outcome="accepted")
+            total += leader.scrape()("rollcall_updates_total", outcome="accepted")
         self.assertEqual(total, sum(one.rounds * len(one.ids) for one in ledgers))
 
     def kill_gateway(self, chance):

@@ -218,7 +218,7 @@ class RestoreTests(NudgeTestCase):
         told = [event["data"]["responder_id"] for event in hook.events(NUDGE)]
         self.assertEqual(len(told), len(set(told)), "nobody is nudged twice")
         # A kill loses what was on its way, and says so.
-        scrape = server.scrape_now()
+        scrape = server.scrape()
         lost = scrape("rollcall_pushes_total", kind="nudge", outcome="unknown")
         self.assertLessEqual(len(people) - len(told), lost)
 

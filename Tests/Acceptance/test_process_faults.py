@@ -95,12 +95,12 @@ class MemoryTests(ProcessFaultTestCase):
             updates = answer.json()["updates"]
             self.assertEqual(updates["accepted"] + updates["duplicate"], 3)
         self.assertGreater(answers[503], 3, answers)
-        page = server.scrape_now()
+        page = server.scrape()
         self.assertEqual(page("rollcall_updates_total", outcome="accepted"), sent)
         self.assertEqual(page("rollcall_watching"), 1)
         server.kill()
         server.start()
-        page = server.scrape_now()
+        page = server.scrape()
         self.assertEqual(page("rollcall_updates_total", outcome="accepted"), sent)
         self.assertEqual(page("rollcall_refold_differences_total"), 0)
         self.assertEqual(server.stop(), 0)
@@ -332,7 +332,7 @@ class OutsiderTests(ProcessFaultTestCase):
         eventually(lambda: server.get("/-/ready").status == 200, 10, "ready again")
         verdict = server.write("/v1/batches", batch)
         self.assertEqual(sum(verdict["updates"].values()), 1)
-        self.assertEqual(server.scrape_now()("rollcall_updates_total", outcome="accepted"), 2)
+        self.assertEqual(server.scrape()("rollcall_updates_total", outcome="accepted"), 2)
         self.assertEqual(server.stop(), 0)
 
     def test_a_start_waits_five_seconds_for_somebody_who_writes(self):

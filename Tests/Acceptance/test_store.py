@@ -101,7 +101,7 @@ class FullDiskTests(FullDiskTestCase):
         for items in acknowledged + [refused]:
             self.assertEqual(server.write("/v1/batches", items)["updates"]["duplicate"], 100)
         self.assertEqual(
-            server.scrape_now()("rollcall_updates_total", outcome="accepted"),
+            server.scrape()("rollcall_updates_total", outcome="accepted"),
             100 * (len(acknowledged) + 1))
         self.assertEqual(server.stop(), 0)
 
