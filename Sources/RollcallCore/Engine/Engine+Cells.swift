@@ -146,7 +146,11 @@ extension Engine {
         }
         // None of them is dark before what they say is taken.
         for summary in heard {
-            cells.change(summary.cell) { $0.heardAt = max($0.heardAt, instant) }
+            cells.change(summary.cell) { cell in
+                cell.heardAt = max(cell.heardAt, instant)
+                // Of a new cell all that there was stood in what the old one had said.
+                if cell.isAwaited, !cell.splitFrom.isEmpty { cell.position = summary.position }
+            }
         }
         for place in places(heard, until: instant) {
             arrive(at: place.at)

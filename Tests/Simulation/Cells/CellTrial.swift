@@ -54,7 +54,8 @@ struct CellTrial {
         let instants = story.instants
         for (place, line) in story.lines.enumerated() {
             trial.line = place
-            trial.isToSplit = (trial.splits + 1) * story.lines.count / 3 == place
+            trial.isToSplit =
+                trial.splits < 2 && (trial.splits + 1) * story.lines.count / 3 <= place
             try trial.fold(line, at: RunningTime(milliseconds: instants[place]))
         }
         trial.settle()
@@ -74,6 +75,7 @@ struct CellTrial {
     private mutating func fold(_ line: StoryLine, at instant: RunningTime) throws(Failure) {
         if last == .distantPast {
             // The fleet cell has heard of all of them.
+            _ = fleet.engine.fold(.cells(map), at: instant)
             exchange(through: instant)
         } else if instant > last {
             let passes = !line.mayBeUnseen(since: last, at: instant)
@@ -81,9 +83,10 @@ struct CellTrial {
             if passes { pass(before: instant) } else { exchange(through: last) }
             close()
             try compare()
+            // Where time that passed may be unseen it has not come yet.
+            if isToSplit, passes { split(at: instant) }
         }
         last = instant
-        if isToSplit { split(at: instant) }
         let event = Event(line)
         switch event {
         case .items(let list, let source): deal(list, from: source, at: instant)
