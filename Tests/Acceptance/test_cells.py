@@ -292,7 +292,7 @@ class FleetTests(CellTestCase):
         answer = servers["f"].get("/v1/cells").json()
         self.assertEqual([cell["name"] for cell in answer["cells"]], ["a", "b"])
         self.assertFalse(self.standing("aa")["has_slots"])
-        eventually(lambda: "they take nobody" in servers["f"].log(), SOON, "the log says so")
+        eventually(lambda: "a cell without slots takes nobody" in servers["f"].log(), SOON, "the log says so")
 
     def test_a_fleet_cell_without_its_store_that_starts_first_goes_on_behind_its_cells(self):
         servers = self.fleet()
@@ -349,7 +349,14 @@ class HandingOverTests(CellTestCase):
         self.assertEqual(self.put(server, changed).json(), {"version": 3})
         changed["version"] = 4
         changed["cells"][0]["slots"], changed["cells"][1]["slots"] = ["0-2048"], ["2049-4095"]
-        self.assertIn("people do not move", self.problem(self.put(server, changed), 409)["detail"])
+        self.assertIn("only a new cell", self.problem(self.put(server, changed), 409)["detail"])
+        changed["cells"][0]["slots"], changed["cells"][1]["slots"] = ["0-2046"], ["2047-4095"]
+        self.assertIn("only a new cell", self.problem(self.put(server, changed), 409)["detail"])
+        # To a new cell, whose members would have to look on in a log.
+        given = {**changed, "cells": changed["cells"] + [{**changed["cells"][1], "name": "c"}]}
+        given["cells"] = [dict(cell) for cell in given["cells"]]
+        given["cells"][1]["slots"], given["cells"][2]["slots"] = ["2048-4095"], ["2047"]
+        self.assertIn("has no log", self.problem(self.put(server, given), 409)["detail"])
         del changed["cells"][1]
         self.assertIn("is of no cell", self.problem(self.put(server, changed), 422)["detail"])
         self.problem(self.put(server, "{"), 400)

@@ -28,9 +28,8 @@ MEMORY_FAULTS = (
     range(1, int(os.environ["ROLLCALL_MEMORY_FAULTS"]) + 1)
     if "ROLLCALL_MEMORY_FAULTS" in os.environ else range(1, 181, 9))
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-# An app that is late for a second or two makes nobody silent.
 QUICK = """
-liveness: {{on_duty: {{expected: 200ms, degraded_after: 3s, offline_after: 4s}}}}
+liveness: {{on_duty: {{expected: 200ms, degraded_after: 600ms, offline_after: 1s}}}}
 alerts:
   HighOfflineRate: {{enabled: false}}
   NoOnlineResponders: {{for: 100ms, keep_firing_for: 0s}}

@@ -86,6 +86,9 @@ import Testing
         #expect(next.takesSlots(of: c, since: map) == false)
         #expect(next.takesSlots(of: b, since: map) == nil, "a cell is given nothing by a map")
         #expect(map.takesSlots(of: a, since: next) == nil)
+        let turned = CellMap(
+            version: 3, cells: next.cells, owners: next.owners.map { $0 == 0 ? 2 : $0 })
+        #expect(turned.takesSlots(of: a, since: next) == nil, "nobody holds them there")
         #expect(map.splitting(a, into: Self.cell("c")) == nil, "it has slots")
         #expect(map.splitting(b, into: Self.cell("d")) == nil, "it has none")
     }

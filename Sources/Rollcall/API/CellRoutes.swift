@@ -100,8 +100,12 @@ extension Router {
         if let fault = map.fault(after: held) { return answer(refusal(fault), InputStats()) }
         guard let gives = held.map({ map.takesSlots(of: name, since: $0) }) ?? false else {
             let detail =
-                "slots of the map were another cell's, and only a new cell is given some: it is split from that one"
+                "slots of the map were another cell's, and only a new cell is given some: it is split from one"
             return answer(Self.conflict(detail), InputStats())
+        }
+        if gives, writer.board == nil {
+            return answer(
+                Self.conflict("this cell has no log that a new one could look on in"), InputStats())
         }
         // It is handed over again by whoever did not get the answer.
         if held == map { return answer(Self.taken(map), InputStats()) }

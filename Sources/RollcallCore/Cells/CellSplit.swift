@@ -62,15 +62,18 @@ extension CellMap {
     }
 
     /// Returns whether a cell has slots in `held` that it has not in this map; nil if it has some here that it
-    /// has not there.
+    /// has not there, or gives some to a cell that was there already: those people would be nowhere.
     package func takesSlots(of cell: [UInt8], since held: CellMap) -> Bool? {
         var isGiving = false
-        let (now, before) = (place(of: cell), held.place(of: cell))
         for slot in owners.indices {
-            let has = now.map { Int(owners[slot]) == $0 } ?? false
-            let had = before.map { Int(held.owners[slot]) == $0 } ?? false
-            if has, !had { return nil }
-            if had, !has { isGiving = true }
+            let (now, before) = (
+                cells[Int(owners[slot])].name, held.cells[Int(held.owners[slot])].name
+            )
+            if now == before { continue }
+            if now == cell { return nil }
+            guard before == cell else { continue }
+            if held.place(of: now) != nil { return nil }
+            isGiving = true
         }
         return isGiving
     }
