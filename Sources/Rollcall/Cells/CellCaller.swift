@@ -89,7 +89,9 @@ struct CellCaller {
             guard tree["split_from"]?["ready"] == .boolean(true) else {
                 let lag = tree["split_from"]?["lag"]?.whole ?? 0
                 return .waits(
-                    "\(shown) does not hold all of cell \(origin)'s log yet: \(lag) entries behind")
+                    lag > 0
+                        ? "\(shown) does not hold all of cell \(origin)'s log yet: \(lag) entries behind"
+                        : "\(shown) is not fit to be split from cell \(origin) yet: see its log")
             }
             if let followed, followed != (origin, log) {
                 return .waits("its members look on in different logs")
@@ -107,6 +109,11 @@ struct CellCaller {
         return isItsLog
             ? .ready(origin: Array(followed.origin.utf8))
             : .waits("no member of cell \(followed.origin) says that the log is its own")
+    }
+
+    /// True of a cell that is to be split from another one, as far as one of its members answers.
+    func looksOn(_ cell: CellMap.Cell) -> Bool {
+        cell.urls.contains { cells(at: $0)?["split_from"] != nil }
     }
 
     /// Returns what a watch says of the map of cells; nil without an answer.

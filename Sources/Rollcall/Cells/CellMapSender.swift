@@ -114,6 +114,8 @@ private final class CellMapWorker: @unchecked Sendable {
             }
             if share.place == 0 { keepMap() }
             guard let map = board.map else { continue }
+            // The last of them has no cell of the map while one is without slots: who hangs holds up nobody.
+            if share.place == share.of - 1, let next = split(map) { keep(next) }
             for (place, cell) in map.cells.enumerated() where place % share.of == share.place {
                 tend(cell, map)
                 listen(to: cell)
@@ -127,11 +129,14 @@ private final class CellMapWorker: @unchecked Sendable {
     /// Makes the first map, or the one that follows from other addresses.
     private func keepMap() {
         guard let held = board.map else {
-            guard let map = lost() ?? CellMap(first: named) else { return }
+            let own = { [named, caller] in
+                // Who looks on in another cell's log has slots once it is split from that one.
+                CellMap(first: named.filter { !caller.looksOn($0) })
+            }
+            guard let map = lost() ?? own() else { return }
             return keep(map)
         }
-        if let next = held.following(named) { return keep(next) }
-        if let next = split(held) { keep(next) }
+        if let next = held.following(named) { keep(next) }
     }
 
     /// Returns the map in which a cell that was named since is split from the one in whose log all of its
@@ -141,14 +146,27 @@ private final class CellMapWorker: @unchecked Sendable {
         let now = ClockReading.now().elapsed
         guard !others.isEmpty, now >= splitsFrom else { return nil }
         splitsFrom = now + Self.splitEvery
+        // One after the other: all have this map, and are heard.
+        let isSettled =
+            !board.isSplitting
+            && map.cells.allSatisfy {
+                let standing = board.standing(of: $0.name)
+                return standing.version == map.version && standing.problem == nil
+            }
         var made: CellMap?
         for cell in others {
             let name = String(decoding: cell.name, as: UTF8.self)
             var standing = CellBoard.Standing()
             switch caller.newCell(cell, in: map) {
             case .ready(let origin):
-                made = made ?? map.splitting(origin, into: cell)
-                if made == nil { standing.problem = "the cell that it is split from has one slot" }
+                guard isSettled, made == nil else {
+                    standing.problem = "it waits until all cells have the map as it is"
+                    break
+                }
+                made = map.splitting(origin, into: cell)
+                if made == nil {
+                    standing.problem = "no map can have it, or the other has one slot"
+                }
             case .waits(let why): standing.problem = why
             }
             if let problem = standing.problem, problem != board.standing(of: cell.name).problem {

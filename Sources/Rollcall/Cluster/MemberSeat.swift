@@ -23,6 +23,8 @@ package enum MemberNews: Sendable {
     case order(MemberOrder, reply: MemberOrder.Reply)
     /// The places of the others, before the log is begun anew from here.
     case surveyed([PeerPlace], isForced: Bool, reply: MemberOrder.Reply)
+    /// True of an onlooker whose own log is not begun.
+    case ownLog(isFree: Bool)
     /// The outcome of beginning the log anew from here.
     case adoption(AppendOutcome, reply: MemberOrder.Reply)
 }
@@ -80,6 +82,9 @@ package final class MemberSeat {
     /// The last position that the log let go of though no second member was known to hold it.
     private var singleCopy: Int64 = 0
     private var hasCaughtUp = false
+    /// True of an onlooker whose own log is not begun, as it was last seen; looked at from then on.
+    private var isOwnLogFree = false
+    private var looksFrom = Int64.min / 4
     /// True of an onlooker that needs the copy of a member of the new cell, and no other one.
     var lacksPeople = false
     /// Times that the state here was found to be another than the leader's.
@@ -130,6 +135,7 @@ package final class MemberSeat {
                 return member.take(news: news, now)
             case .peers(let places): return member.take(peers: places, now)
             case .created: member.didCreate()
+            case .ownLog(let isFree): isOwnLogFree = isFree
             case .released, .seen, .order, .surveyed, .adoption: break
             // With a copy at hand the process begins again.
             case .joined(true): break
@@ -161,6 +167,16 @@ package final class MemberSeat {
             if !isWatching, now >= watchesFrom, let view = member.view {
                 isWatching = true
                 log.watch(after: view.head.revision) { [put] in put(.log($0)) }
+            }
+            if origin != nil, now >= looksFrom {
+                looksFrom = now + Self.againAfter
+                parts.log.head { [put] outcome in
+                    switch outcome {
+                    case .none: put(.ownLog(isFree: true))
+                    case .view: put(.ownLog(isFree: false))
+                    case .failed: break
+                    }
+                }
             }
             return member.tick(now)
         }
@@ -298,7 +314,7 @@ package final class MemberSeat {
         standing.confirmedAt = member.confirmedSince
         standing.leadsUntil = member.leadsUntil
         standing.notes = origin == nil ? (member.foreign ?? member.view)?.notes ?? [] : []
-        standing.membership = member.membership
+        standing.membership = origin == nil ? member.membership : Membership()
         standing.isDrained = member.isDrained(at: elapsed)
         standing.isDivergent = member.isDivergent
         standing.differences = differences
@@ -311,7 +327,8 @@ package final class MemberSeat {
         hasCaughtUp = origin == nil && (hasCaughtUp || member.isConfirmed(at: elapsed))
         standing.hasCaughtUp = hasCaughtUp
         standing.holdsOrigin =
-            origin != nil && !lacksPeople && member.place.log != 0
+            origin != nil && !lacksPeople && isOwnLogFree && !member.isDivergent
+            && member.place.log != 0
             && member.confirmedSince.map {
                 elapsed - $0 <= member.settings.silence.count
             } ?? false

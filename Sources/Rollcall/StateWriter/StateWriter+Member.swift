@@ -261,7 +261,8 @@ extension StateWriter {
     /// Lets the alarm know that the log takes nothing, unless another member says that it is only we who
     /// do not reach it (S18).
     private func tendOutage(_ clock: ClockReading) {
-        guard let seat else { return }
+        // An onlooker stores nothing that somebody waits for.
+        guard let seat, seat.origin == nil else { return }
         let isAway = isUnreached(at: clock.elapsed)
         guard isAway else {
             proposal.outage = nil

@@ -40,7 +40,8 @@ extension StateWriter {
     func originToFollow(_ parts: MemberSeat.Parts) throws(StoreError) -> SplitOrigin? {
         guard let origin = parts.origin else { return nil }
         let own = try store.journal.bytes(forKey: Self.splitKey) ?? []
-        if own.isEmpty { return origin }
+        // A copy of a cell that was split itself says that cell's name.
+        if own != origin.own { return origin }
         origin.close()
         return nil
     }
@@ -94,8 +95,11 @@ extension StateWriter {
         var pending = PendingTurn()
         for event in events {
             var event = event
-            if case .split = event {
-                event = .split(CellSplit(split.map, own: origin.own, isNew: true))
+            switch event {
+            case .split: event = .split(CellSplit(split.map, own: origin.own, isNew: true))
+            // What the old cell sent is its own; of pushes on their way nothing is known here.
+            case .outcome, .pushed: continue
+            default: break
             }
             _ = pending.fold(event, into: &engine, at: now)
         }

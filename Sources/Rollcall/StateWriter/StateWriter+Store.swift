@@ -211,6 +211,7 @@ extension StateWriter {
     /// was erased since: an older program erases nobody there.
     private func tendCopies(_ clock: ClockReading) {
         if let last = chores.copiesLookedAt, clock.elapsed - last < Self.copiesEvery { return }
+        if seat?.origin != nil { return }
         chores.copiesLookedAt = clock.elapsed
         let erased = chores.erasures.erasures.values.compactMap(\.finishedAt).max() ?? .distantPast
         _ = dropCopies(

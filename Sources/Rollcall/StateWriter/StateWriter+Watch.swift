@@ -70,7 +70,8 @@ extension StateWriter {
     /// erases there (S13).
     private func clearReplaced(_ seat: MemberSeat, _ clock: ClockReading) {
         let last = chores.erasures.erasures.keys.max() ?? 0
-        guard seat.member.isConfirmed(at: clock.elapsed),
+        // What an onlooker put aside may be all that there is of the people whom it waits for (K6).
+        guard seat.origin == nil, seat.member.isConfirmed(at: clock.elapsed),
             !upkeep.hasCleared || last > upkeep.clearedThrough
         else { return }
         (upkeep.hasCleared, upkeep.clearedThrough) = (true, last)
@@ -148,6 +149,9 @@ extension StateWriter {
     func take(
         _ order: MemberOrder, _ seat: MemberSeat, _ reply: @escaping MemberOrder.Reply
     ) {
+        guard seat.origin == nil else {
+            return reply(.refused("this member only looks on in another cell's log"))
+        }
         switch order {
         case .drain: drain(seat, reply)
         case .join: join(seat, reply)

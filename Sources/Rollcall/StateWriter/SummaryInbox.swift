@@ -43,16 +43,19 @@ struct SummaryInbox {
             .map { min($0, now) } ?? now
     }
 
-    /// Takes what was said of the time through `wall`. Of a cell that was split it is kept until the new one has
-    /// said something: then both count from one instant on, and nobody is missed on the way (K6).
+    /// Takes what was said of the time through `wall`. Of a cell that was split, and of the new one, it is kept until
+    /// both have said something: that counts from one instant on, and nobody is missed on the way (K6).
     mutating func take(
         through wall: Timestamp, splits: [(origin: [UInt8], new: [UInt8])] = []
     ) -> [Summary] {
         let isSaid = { [cells] (name: [UInt8]) in
             cells[name]?.waiting.contains { $0.through <= wall } ?? false
         }
-        let kept = Set(splits.filter { !isSaid($0.new) }.map(\.origin))
-        let joined = Set(splits.filter { isSaid($0.new) }.flatMap { [$0.origin, $0.new] })
+        let isReady = { (split: (origin: [UInt8], new: [UInt8])) in
+            isSaid(split.origin) && isSaid(split.new)
+        }
+        let kept = Set(splits.filter { !isReady($0) }.flatMap { [$0.origin, $0.new] })
+        let joined = Set(splits.filter(isReady).flatMap { [$0.origin, $0.new] })
         return take(through: wall, but: kept).map { summary in
             guard joined.contains(summary.cell) else { return summary }
             var summary = summary

@@ -54,11 +54,11 @@ extension AlertBoard {
         entries.values[place].alert.turnover.learn(verdict, number)
     }
 
-    /// A person is erased: nobody names them any more.
-    mutating func forgetMember(_ number: Int) {
+    /// Some are here no more: nobody names them any more.
+    mutating func forgetMembers(_ numbers: Set<Int>) {
         for place in entries.values.indices where entries.keys[place].name == .responderOffline {
-            entries.values[place].alert.turnover.forget(number)
-            entries.values[place].alert.facts.forget(number)
+            entries.values[place].alert.turnover.forget(numbers)
+            entries.values[place].alert.facts.forget(numbers)
         }
     }
 }

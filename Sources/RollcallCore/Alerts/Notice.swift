@@ -174,11 +174,13 @@ package struct AlertFacts: Equatable, Sendable {
     /// Says nothing of who and why: that was of another instant (D7).
     mutating func dropPeople() { (causes, people, memberCauses) = ([], [], []) }
 
-    /// A person is erased: nobody names them any more.
-    mutating func forget(_ number: Int) {
-        guard !memberCauses.isEmpty, let place = people.firstIndex(of: number) else { return }
-        people.remove(at: place)
-        memberCauses.remove(at: place)
+    /// Some are here no more: nobody names them any more.
+    mutating func forget(_ numbers: Set<Int>) {
+        guard !memberCauses.isEmpty else { return }
+        for place in people.indices.reversed() where numbers.contains(people[place]) {
+            people.remove(at: place)
+            memberCauses.remove(at: place)
+        }
     }
 
     mutating func code(_ archive: inout Archive) {

@@ -112,10 +112,10 @@ struct Turnover: Equatable, Sendable {
         back[place].verdict = back[place].verdict ?? verdict
     }
 
-    /// A person is erased: they are not named, and still counted.
-    mutating func forget(_ number: Int) {
-        left.removeAll { $0.number == number }
-        back.removeAll { $0.number == number }
+    /// Some are here no more: they are not named, and still counted.
+    mutating func forget(_ numbers: Set<Int>) {
+        left.removeAll { numbers.contains($0.number) }
+        back.removeAll { numbers.contains($0.number) }
     }
 
     /// Returns the changes since a place, of which the newest are named; each person once, by what they

@@ -104,17 +104,26 @@ package struct CellBook: Sendable {
 
     /// The earliest instant at which a cell becomes dark if nothing comes of it.
     var nextDark: RunningTime {
-        cells.lazy.filter { !$0.isDark }.map { $0.heardAt + Self.darkAfter }.min()
-            ?? .distantFuture
+        let held = Set(splits.map(\.origin))
+        return cells.lazy.filter { !$0.isDark && !held.contains($0.name) }
+            .map { $0.heardAt + Self.darkAfter }.min() ?? .distantFuture
     }
 
     /// Notes the cells that are dark by now; returns the regions of which they spoke.
     mutating func darken(_ now: RunningTime) -> [UInt32] {
         var regions: [UInt32] = []
+        // Of one that was split nothing is taken until the new one is heard (K6).
+        let splits = splits
+        let held = Set(splits.map(\.origin))
         for place in cells.indices
-        where !cells[place].isDark && now - cells[place].heardAt >= Self.darkAfter {
+        where !cells[place].isDark && now - cells[place].heardAt >= Self.darkAfter
+            && !held.contains(cells[place].name)
+        {
             cells[place].isDark = true
             regions += cells[place].regions.keys
+            guard let split = splits.first(where: { $0.new == cells[place].name }) else { continue }
+            // What it said meanwhile is taken from now on.
+            change(split.origin) { $0.heardAt = max($0.heardAt, now) }
         }
         return regions
     }

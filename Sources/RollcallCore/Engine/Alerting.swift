@@ -53,10 +53,10 @@ package struct Alerting: Sendable {
         flaps[number] = nil
     }
 
-    /// A person is erased.
-    mutating func forget(_ number: Int) {
-        flaps[number] = nil
-        board.forgetMember(number)
+    /// Some are here no more.
+    mutating func forget(_ numbers: [Int]) {
+        for number in numbers { flaps[number] = nil }
+        board.forgetMembers(Set(numbers))
     }
 
     /// Keeps what somebody's changes are now.

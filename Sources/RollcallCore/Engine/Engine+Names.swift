@@ -6,12 +6,10 @@ extension Engine {
     /// Some are here no more: what nobody has any more goes at once.
     mutating func dropNames(of numbers: [Int]) {
         let kept = people.keptRegions(policy)
-        for number in numbers {
-            let alone = gaps.mass.remove(number) { [regions] region in
-                regions.hasOneUser(region) && !kept.contains(region)
-            }
-            for region in alone { regions.leave(region) }
+        let alone = gaps.mass.remove(numbers) { [regions] region in
+            regions.hasOneUser(region) && !kept.contains(region)
         }
+        for region in alone { regions.leave(region) }
         follow(people.dropLabels(policy))
     }
 

@@ -143,9 +143,9 @@ extension Engine {
             factOverflows[number] = nil
             liveness.forget(number)
             gaps.forget(number, &people)
-            alerting.forget(number)
             nudges.forget(number)
         }
+        alerting.forget(numbers)
     }
 
     /// New settings: thresholds change for everybody at once, by L6.

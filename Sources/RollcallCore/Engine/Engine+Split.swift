@@ -26,6 +26,11 @@ extension Engine {
     }
 
     /// True of an id whose slot is known to be another cell's, since this one was split.
+    package func isElsewhere(id: [UInt8]) -> Bool {
+        ownCell != nil && isElsewhere(hash: StableHash.of(id.span, id.indices))
+    }
+
+    /// The same of an id with that `StableHash`.
     func isElsewhere(hash: UInt64) -> Bool {
         guard let ownCell, let cellMap else { return false }
         return cellMap.cell(of: PersonSlot.of(hash: hash))?.name != ownCell
@@ -34,6 +39,13 @@ extension Engine {
     /// Begins as a new cell: what was counted and told of alerts stays with the old one, as do its members,
     /// and whatever is true here fires anew.
     private mutating func beginAsNewCell() {
+        // Of this very turn, too.
+        decisions.removeAll { decision in
+            switch decision {
+            case .alert, .notice, .mute, .delivery: true
+            default: false
+            }
+        }
         let lastBatchAt = counters.lastBatchAt
         counters = Counters()
         counters.lastBatchAt = lastBatchAt

@@ -102,12 +102,13 @@ struct MassGaps: Sendable {
         return regions[region, default: Region()].join(now: now)
     }
 
-    /// Somebody was erased: they fell silent nowhere. Where nobody did who is still known, and which
+    /// Some are here no more: they fell silent nowhere. Where nobody did who is still known, and which
     /// `isOver`, is forgotten; returns those regions.
-    mutating func remove(_ number: Int, _ isOver: (UInt32) -> Bool) -> [UInt32] {
+    mutating func remove(_ numbers: [Int], _ isOver: (UInt32) -> Bool) -> [UInt32] {
         var alone: [UInt32] = []
+        let leaving = Set(numbers)
         for region in regions.keys {
-            regions[region]?.people.remove(number)
+            regions[region]?.people.remove(leaving)
             if regions[region]?.people.count == 0, isOver(region) { alone.append(region) }
         }
         for region in alone { regions[region] = nil }

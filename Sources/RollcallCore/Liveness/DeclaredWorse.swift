@@ -8,7 +8,7 @@ struct DeclaredWorse: Sendable {
     mutating func add(_ number: Int, now: ObservedTime) { people.add(number, now: now) }
 
     /// Takes an erased person out.
-    mutating func forget(_ number: Int) { people.remove(number) }
+    mutating func forget(_ number: Int) { people.remove([number]) }
 
     mutating func isMass(active: Int, now: ObservedTime) -> Bool {
         people.expire(now)

@@ -24,8 +24,14 @@ struct RecentPeople: Sendable {
         queue.append((now, number))
     }
 
-    /// Lets go of somebody.
-    mutating func remove(_ number: Int) { latest[number] = nil }
+    /// Lets go of some.
+    mutating func remove(_ numbers: Set<Int>) {
+        if numbers.count < latest.count {
+            for number in numbers { latest[number] = nil }
+        } else {
+            latest = latest.filter { !numbers.contains($0.key) }
+        }
+    }
 
     /// Lets go of what is 60 s old.
     mutating func expire(_ now: ObservedTime) {

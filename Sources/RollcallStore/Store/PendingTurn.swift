@@ -133,7 +133,9 @@ package struct PendingTurn {
         case .ask(let call, let source):
             let numbers = engine.people(of: call)
             append(EventCode.ask, numbers.journalBytes(source), &engine)
-            return engine.fold(.ask(numbers, source: source), at: instant)
+            var receipt = engine.fold(.ask(numbers, source: source), at: instant)
+            if case .ids(let id, _) = call { receipt.isElsewhere = engine.isElsewhere(id: id) }
+            return receipt
         case .wake(let call, let source): return wake(call, source, &engine, at: instant)
         case .start(let isRestored):
             append(EventCode.start, isRestored ? [1] : [], &engine)
@@ -179,7 +181,7 @@ package struct PendingTurn {
         }
         var receipt = fold(event, into: &engine, at: instant)
         // Of what was not taken nothing can be done twice: it may be tried again under its name.
-        guard receipt.accepted > 0 else { return receipt }
+        guard receipt.accepted > 0, !receipt.isElsewhere else { return receipt }
         let request = DoneRequest(key, result: receipt.result(of: event))
         let kept = fold(.done(request), into: &engine, at: instant)
         receipt.isKeyKept = true
