@@ -1,7 +1,13 @@
 """A cell of two members gives half of its people to a new one under load, with a ledger of everything that was
 sent through a gateway: nobody is lost, and nothing is counted twice. Source: K6.
+
+    ROLLCALL_SPLIT_KILLS   how many are killed on the way; 8 without it
+    ROLLCALL_SPLIT_SEED    which; 1 without it
 """
 
+import os
+import random
+import time
 import unittest
 
 from cluster_process import ClusterTestCase, Etcd, Members, batch, free_ports
@@ -11,7 +17,8 @@ from test_cells import slot
 from test_gateway_chaos import Ledger
 
 PATIENCE = 60
-SPLIT_FROM = "  split_from: {cell: a, log: /a}\n"
+KILLS = int(os.environ.get("ROLLCALL_SPLIT_KILLS", "8"))
+SEED = int(os.environ.get("ROLLCALL_SPLIT_SEED", "1"))
 
 
 class SplitTests(ClusterTestCase):
@@ -36,29 +43,33 @@ class SplitTests(ClusterTestCase):
             for cell, members in cells.items())
         return f"cluster:\n  cells:\n{listed}"
 
-    def new_cell(self, more=SPLIT_FROM, count=2):
-        """The members of a cell that is to be split from the other one."""
+    def new_cell(self, name="b", origin="a"):
+        """The members of a cell that is to be split from another one."""
         new = Members(
-            self, self.etcd, names=[f"b{n}" for n in range(count)], prefix="/b", cell="b", more=more)
+            self, self.etcd, names=[f"{name}{n}" for n in range(2)], prefix=f"/{name}", cell=name,
+            more=f"  split_from: {{cell: {origin}, log: /{origin}}}\n")
         new.start()
         return new
 
-    def name_both(self, new):
-        """The fleet cell is told of the new one."""
+    def name(self, **cells):
+        """The fleet cell is told of these."""
         self.assertEqual(self.fleet_cell.stop(), 0)
         with open(self.fleet_cell.config_path, "w", encoding="utf-8") as file:
-            file.write(self.named(a=self.old, b=new))
+            file.write(self.named(**cells))
         self.fleet_cell.start()
 
     def version(self, server):
         return server.get("/v1/cells").json()["version"]
 
     def split(self, new):
-        """Waits until the new cell is one."""
-        self.name_both(new)
-        eventually(lambda: self.version(self.fleet_cell) == 2, PATIENCE, "the map of two cells")
-        self.leader = new[new.leader(PATIENCE)]
-        eventually(lambda: self.leader.get("/-/ready").status == 200, PATIENCE, "the new cell is ready")
+        """Names the new cell, and waits until it is one."""
+        self.name(a=self.old, b=new)
+        self.wait_until_split(new)
+
+    def wait_until_split(self, new, version=2):
+        eventually(lambda: self.version(self.fleet_cell) == version, PATIENCE, "the map has the new cell")
+        eventually(
+            lambda: new[new.leader(PATIENCE)].get("/-/ready").status == 200, PATIENCE, "the new cell is ready")
 
     def write(self):
         """Forty people report through the gateway, and are taken."""
@@ -72,30 +83,14 @@ class SplitTests(ClusterTestCase):
 
     def test_under_load_nobody_is_lost_and_nothing_is_counted_twice(self):
         self.start()
-        ids = [f"p-{number}" for number in range(60)]
-        ledgers = [
-            Ledger(self, [self.gateway, self.gateway], ids[place::2], is_partial=bool(place)).start()
-            for place in range(2)]
-        eventually(lambda: all(one.rounds > 5 for one in ledgers), PATIENCE, "batches are taken")
+        ids, ledgers = self.report()
         new = self.new_cell()
         self.split(new)
-        rounds = [one.rounds for one in ledgers]
-        eventually(
-            lambda: all(one.rounds > before + 5 for one, before in zip(ledgers, rounds)), PATIENCE,
-            "batches are taken by both")
-        for ledger in ledgers:
-            ledger.end()
+        self.go_on(ledgers)
         longest = max(ledger.longest for ledger in ledgers)
         print(f"     longest time without an acknowledgement {longest:.1f} s")
         self.assertLess(longest, 15)
-        moved = {one for one in ids if slot(one) >= 2048}
-        self.assertTrue(0 < len(moved) < len(ids))
-        self.assertEqual(self.people_of(new), moved)
-        self.assertEqual(self.people_of(self.old), set(ids) - moved)
-        taken = sum(
-            members[members.leader()].scrape()("rollcall_updates_total", outcome="accepted")
-            for members in (self.old, new))
-        self.assertEqual(taken, sum(one.rounds * len(one.ids) for one in ledgers))
+        moved = self.check_halves(new, ids, ledgers)
         # What was known of people went with them: an update of before is one again.
         one = sorted(moved)[0]
         again = {"responder_id": one, "region": "north", "updates": [{"sequence": 1, "captured_at": 1}]}
@@ -106,6 +101,72 @@ class SplitTests(ClusterTestCase):
         self.assertEqual((refused.status, refused.json()["cell"]), (421, "b"), refused)
         self.check_same(new)
         self.check_same(self.old)
+
+    def report(self):
+        """Sixty people report one after the other, in bulk."""
+        ids = [f"p-{number}" for number in range(60)]
+        ledgers = [
+            Ledger(self, [self.gateway, self.gateway], ids[place::2], is_partial=bool(place)).start()
+            for place in range(2)]
+        eventually(lambda: all(one.rounds > 5 for one in ledgers), PATIENCE, "batches are taken")
+        return ids, ledgers
+
+    def go_on(self, ledgers):
+        """All of them are taken still, and end."""
+        rounds = [one.rounds for one in ledgers]
+        eventually(
+            lambda: all(one.rounds > before + 5 for one, before in zip(ledgers, rounds)), PATIENCE,
+            "batches are taken by both")
+        for ledger in ledgers:
+            ledger.end()
+
+    def check_halves(self, new, ids, ledgers):
+        """Everybody is in one half, and every update was counted once; those who moved."""
+        moved = {one for one in ids if slot(one) >= 2048}
+        self.assertTrue(0 < len(moved) < len(ids))
+        self.assertEqual(self.people_of(new), moved)
+        self.assertEqual(self.people_of(self.old), set(ids) - moved)
+        taken = sum(
+            members[members.leader()].scrape()("rollcall_updates_total", outcome="accepted")
+            for members in (self.old, new))
+        self.assertEqual(taken, sum(one.rounds * len(one.ids) for one in ledgers))
+        return moved
+
+    def test_whoever_is_killed_on_the_way_nobody_is_lost(self):
+        """Members of both cells, and the fleet cell, are killed one after the other while it is split."""
+        self.start()
+        ids, ledgers = self.report()
+        new = self.new_cell()
+        chance = random.Random(SEED)
+        self.name(a=self.old, b=new)
+        for number in range(KILLS):
+            time.sleep(chance.random())
+            members = chance.choice((self.old, new))
+            server = chance.choice([members[name] for name in members.names] + [self.fleet_cell])
+            server.kill()
+            time.sleep(chance.random() / 2)
+            server.start()
+        self.wait_until_split(new)
+        self.go_on(ledgers)
+        self.check_halves(new, ids, ledgers)
+        self.check_same(new)
+        self.check_same(self.old)
+
+    def test_a_half_is_split_again(self):
+        self.start()
+        self.write()
+        half = self.new_cell()
+        self.split(half)
+        self.write()
+        quarter = self.new_cell("c", "b")
+        self.name(a=self.old, b=half, c=quarter)
+        self.wait_until_split(quarter, 3)
+        self.write()
+        parts = [self.people_of(members) for members in (self.old, half, quarter)]
+        ids = {f"p-{number}" for number in range(40)}
+        ranges = ((0, 2048), (2048, 3072), (3072, 4096))
+        for part, (first, last) in zip(parts, ranges):
+            self.assertEqual(part, {one for one in ids if first <= slot(one) < last})
 
     def check_same(self, members):
         """All members hold the same rows, and come back with them."""
