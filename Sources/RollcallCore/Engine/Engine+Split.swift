@@ -30,7 +30,7 @@ extension Engine {
         ownCell != nil && isElsewhere(hash: StableHash.of(id.span, id.indices))
     }
 
-    /// The same of an id with that `StableHash`.
+    /// True of an id with that `StableHash`, likewise.
     func isElsewhere(hash: UInt64) -> Bool {
         guard let ownCell, let cellMap else { return false }
         return cellMap.cell(of: PersonSlot.of(hash: hash))?.name != ownCell
