@@ -78,11 +78,11 @@ final class CellCalls: Sendable {
     private let stats: GatewayStats
     private let state = Mutex(State())
 
-    /// Called when a cell says that somebody is not its own.
-    private let onMisdirected: @Sendable () -> Void
+    /// Called with the version of the map by which a cell says that somebody is not its own.
+    private let onMisdirected: @Sendable (Int64) -> Void
 
     /// Calls that are counted in `stats`.
-    init(stats: GatewayStats, onMisdirected: @escaping @Sendable () -> Void = {}) {
+    init(stats: GatewayStats, onMisdirected: @escaping @Sendable (Int64) -> Void = { _ in }) {
         self.stats = stats
         self.onMisdirected = onMisdirected
     }
@@ -110,7 +110,12 @@ final class CellCalls: Sendable {
         let isTaken = pool.take { [self] caller in
             let outcome = perform(request, cell, arrival, caller)
             stats.count(outcome, of: cell.name)
-            if case .answered(let answer) = outcome, answer.status == 421 { onMisdirected() }
+            if case .answered(let answer) = outcome, answer.status == 421,
+                let field = answer.fields.first(where: { $0.name == Router.cellMapField }),
+                let version = Int64(field.value)
+            {
+                onMisdirected(version)
+            }
             reply(outcome)
         }
         guard !isTaken else { return }

@@ -51,7 +51,7 @@ package final class Gateway: HTTPEdge {
         fleetCell = CellMap.Cell(name: GatewayStats.fleetCell, urls: urls)
         let follower = MapFollower(fleetCell, token: token, log: log, onTurn: onTurn)
         self.follower = follower
-        calls = CellCalls(stats: stats) { follower.hurry() }
+        calls = CellCalls(stats: stats) { follower.heard(of: $0) }
         waits = CellCalls(stats: stats)
         streams = StreamRelay(streamsMax: streamsMax)
     }

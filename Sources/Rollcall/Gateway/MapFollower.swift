@@ -30,6 +30,8 @@ final class MapFollower: @unchecked Sendable {
     private enum Order: Sendable { case hurry, end }
 
     private let mailbox = Mailbox<Order>()
+    /// True from the word of a later map to the next question for it: nobody need be told twice.
+    private let isHurried = Atomic(false)
     private let state = Mutex(State())
     private var isLogged = false
 
@@ -50,8 +52,14 @@ final class MapFollower: @unchecked Sendable {
     /// Ends the thread after what it is at.
     func close() { mailbox.put(.end) }
 
-    /// A cell said that somebody is not its own: there may be another map.
-    func hurry() { mailbox.put(.hurry) }
+    /// A cell refused somebody by a map of that version: if it is a later one than the one that is held, the
+    /// fleet cell is asked at once.
+    func heard(of version: Int64) {
+        guard version > map?.version ?? 0, !isHurried.exchange(true, ordering: .relaxed) else {
+            return
+        }
+        mailbox.put(.hurry)
+    }
 
     /// The map that is held; nil before there is one.
     var map: CellMap? { state.withLock { $0.map } }
@@ -60,18 +68,17 @@ final class MapFollower: @unchecked Sendable {
     var problem: String? { state.withLock { $0.problem } }
 
     private func run() {
-        var orders: [Order] = []
         var asked = Int64.min / 4
-        var isHurried = false
+        var orders: [Order] = []
         while !orders.contains(.end) {
             onTurn()
-            isHurried = isHurried || !orders.isEmpty
+            let isHurried = isHurried.load(ordering: .relaxed)
             let pause =
                 isHurried ? Self.hurriedEvery : map == nil ? Self.lookEvery : Self.askEvery
             if ClockReading.now().elapsed - asked >= pause {
-                asked = ClockReading.now().elapsed
-                isHurried = false
+                self.isHurried.store(false, ordering: .relaxed)
                 ask()
+                asked = ClockReading.now().elapsed
             }
             orders = mailbox.takeAll(waiting: isHurried ? Self.hurriedEvery : Self.lookEvery)
         }
