@@ -13,7 +13,7 @@ import time
 import urllib.request
 from http.client import HTTPException
 
-from rollcall_process import Client, Rollcall, RollcallTestCase, eventually, now_ms, rfc3339
+from rollcall_process import Client, Rollcall, RollcallTestCase, eventually, now_ms, rfc3339, taken
 
 # What the members hold alike, by the order of their rows.
 TABLES = ("journal", "decisions", "turns")
@@ -239,17 +239,12 @@ cluster:
     def write(self, target, body, seconds=20):
         """A POST to whoever leads that must be taken, sent again where a client would: on a 503,
         and to the next one where nobody answers. Its answer's JSON."""
-        def taken():
+        def send():
             try:
-                answer = self.all[self.leader()].post(target, body)
+                return self.all[self.leader()].post(target, body)
             except (OSError, HTTPException):
                 return None
-            if answer.status == 503:
-                return None
-            if answer.status != 200:
-                raise AssertionError(f"POST {target}: {answer}")
-            return answer
-        return eventually(taken, seconds, f"POST {target} is taken", every=0.1).json()
+        return taken(send, f"POST {target}", seconds=seconds).json()
 
     def settled(self, *names, seconds=40):
         """Waits until these hold all of the log, at one position."""

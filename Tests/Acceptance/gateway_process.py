@@ -1,6 +1,6 @@
 """A gateway of its own process, over loopback only."""
 
-from rollcall_process import BINARY, Rollcall, eventually
+from rollcall_process import BINARY, Rollcall, taken
 
 
 class Gateway(Rollcall):
@@ -18,14 +18,7 @@ class Gateway(Rollcall):
 
     def write(self, target, body, headers=None):
         """A POST that must be taken, sent again where a client would: on a 503, as of a cell that was late."""
-        def taken():
-            answer = self.post(target, body, headers)
-            if answer.status == 503:
-                return None
-            if answer.status != 200:
-                raise AssertionError(f"POST {target}: {answer}")
-            return answer
-        return eventually(taken, 20, f"POST {target} is taken", every=0.1).json()
+        return taken(lambda: self.post(target, body, headers), f"POST {target}").json()
 
     def is_ready(self):
         """True once it has the map."""

@@ -70,6 +70,19 @@ def eventually(question, seconds, what, every=0.05):
         time.sleep(every)
 
 
+def taken(send, what, status=200, seconds=20):
+    """The answer of what `send` does, which is done again as a client would: on a 503, and where None says that
+    nobody answered. Whatever else comes must have the status, if there is one."""
+    def answered():
+        answer = send()
+        if answer is None or answer.status == 503:
+            return None
+        if status is not None and answer.status != status:
+            raise AssertionError(f"{what}: {answer}")
+        return answer
+    return eventually(answered, seconds, f"{what} is taken", every=0.1)
+
+
 # MARK: HTTP
 
 

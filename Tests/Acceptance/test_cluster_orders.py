@@ -16,7 +16,7 @@ import zlib
 
 from cluster_process import Backend, ClusterTestCase, Etcd, Members, batch
 from journal_rows import journal_rows
-from rollcall_process import BINARY, Rollcall, eventually, plain_environment
+from rollcall_process import BINARY, Rollcall, eventually, plain_environment, taken
 
 
 def holds(text, *paths):
@@ -49,13 +49,9 @@ class ClusterOrderTests(ClusterTestCase):
 
     def erase(self, member, person):
         """Has somebody erased, asked again on a 503; the erasure's number."""
-        def taken():
-            answer = member.request("DELETE", f"/v1/responders/{person}")
-            if answer.status == 503:
-                return None
-            self.assertEqual(answer.status, 202, answer)
-            return answer
-        return eventually(taken, 20, f"the erasure of {person} is taken", every=0.1).json()["erasure"]
+        answer = taken(
+            lambda: member.request("DELETE", f"/v1/responders/{person}"), f"the erasure of {person}", 202)
+        return answer.json()["erasure"]
 
     def call(self, etcd, path, body):
         """What etcd answers to a request of ours."""

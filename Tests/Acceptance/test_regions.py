@@ -154,7 +154,7 @@ class RegionHistoryTests(RollcallTestCase):
         self.assertLessEqual(first["until"], second["at"])
         # What ends a take and what ends its alert are told by two looks at the wall.
         self.assertAlmostEqual(
-            milliseconds(second["until"]), milliseconds(alert["ended_at"]), delta=3000)
+            milliseconds(second["until"]), milliseconds(alert["ended_at"]), delta=1)
         # What ended before a stretch is not of it.
         time.sleep(0.05)
         after = milliseconds(alert["ended_at"]) + 1

@@ -15,7 +15,8 @@ import input_bodies
 from cluster_process import ClusterTestCase, Etcd, Members
 from documents import page
 from rollcall_process import (
-    NDJSON, RollcallTestCase, eventually, ndjson, now_ms, plain_environment, read_line, rfc3339)
+    NDJSON, RollcallTestCase, eventually, ndjson, now_ms, plain_environment, read_line, rfc3339,
+    taken)
 
 TELL = "/v1/batches?tell=true"
 FINE = {"status": "ONLINE", "reachable": "yes", "promised_until": None, "advice": []}
@@ -241,10 +242,8 @@ class MemberStandingTests(ClusterTestCase):
 
         def ask(target, body, headers=None):
             """The answer of the follower, asked again where nobody leads for a moment."""
-            def answer():
-                found = members[follower].post(target, body, headers)
-                return found if found.status != 503 else None
-            return eventually(answer, 20, "somebody leads", every=0.1)
+            return taken(
+                lambda: members[follower].post(target, body, headers), f"POST {target}", status=None)
 
         answer = ask(TELL, [{"responder_id": "a"}, {}])
         self.assertEqual(answer.status, 200, answer)
