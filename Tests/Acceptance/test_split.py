@@ -8,12 +8,13 @@ sent through a gateway: nobody is lost, and nothing is counted twice. Source: K6
 
 import os
 import random
+import subprocess
 import time
 import unittest
 
 from cluster_process import ClusterTestCase, Etcd, Members, batch, free_ports
 from gateway_process import Gateway
-from rollcall_process import Client, Rollcall, eventually, ndjson
+from rollcall_process import BINARY, Rollcall, eventually, ndjson, plain_environment
 from test_cells import slot
 from test_gateway_chaos import Ledger
 
@@ -75,9 +76,7 @@ class SplitTests(ClusterTestCase):
 
     def write(self):
         """Forty people report through the gateway, and are taken."""
-        body = [batch(f"p-{number}") for number in range(40)]
-        eventually(
-            lambda: self.gateway.post("/v1/batches", body).status == 200, PATIENCE, "all are taken")
+        self.gateway.write("/v1/batches", [batch(f"p-{number}") for number in range(40)])
 
     def people_of(self, members):
         members.settled()
@@ -108,15 +107,11 @@ class SplitTests(ClusterTestCase):
 
     def enrol(self, count):
         """So many report once."""
-        client = Client(self.gateway.port, timeout=20)
-        self.addCleanup(client.close)
         for first in range(0, count, 2000):
             body = ndjson([
                 {**batch(f"q-{number}", region=f"r{number % 20}"), "duty_state": "ON_DUTY"}
                 for number in range(first, min(count, first + 2000))])
-            taken = lambda body=body: client.request(
-                "POST", "/v1/batches", body, {"Content-Type": "application/x-ndjson"}).status == 200
-            eventually(taken, PATIENCE, "all are taken")
+            self.gateway.write("/v1/batches", body, {"Content-Type": "application/x-ndjson"})
 
     def report(self):
         """Sixty people report one after the other, in bulk."""
@@ -184,6 +179,32 @@ class SplitTests(ClusterTestCase):
         ranges = ((0, 2048), (2048, 3072), (3072, 4096))
         for part, (first, last) in zip(parts, ranges):
             self.assertEqual(part, {one for one in ids if first <= slot(one) < last})
+
+    def test_why_a_new_cell_waits_is_told(self):
+        self.start()
+        # Somebody started it once without the word whose people it takes.
+        early = Members(self, self.etcd, names=["b0"], prefix="/b", cell="b")
+        early.start()
+        early.leader()
+        self.assertEqual(early["b0"].stop(), 0)
+        for ending in ("", "-wal", "-shm", ".epoch"):
+            if os.path.exists(early["b0"].store + ending):
+                os.remove(early["b0"].store + ending)
+        new = self.new_cell()
+        self.name(a=self.old, b=new)
+
+        def problem():
+            standing = self.fleet_cell.get("/v1/cells").json()["standing"]
+            return next(one["problem"] for one in standing if one["cell"] == "b") or ""
+
+        eventually(lambda: "its own log is begun already" in problem(), PATIENCE, "it is told")
+        command = subprocess.run(
+            [BINARY, "cluster", "cells", "--server", f"http://{self.fleet_cell.address}"], capture_output=True,
+            text=True, timeout=30, env=plain_environment())
+        self.assertEqual(command.returncode, 1, command)
+        self.assertRegex(
+            command.stdout, "Without slots, and so without people: b, since .*its own log is begun already")
+        self.assertEqual(self.version(self.fleet_cell), 1)
 
     def check_same(self, members):
         """All members hold the same rows, and come back with them."""

@@ -42,18 +42,16 @@ extension Router {
         }
     }
 
-    /// The cell that this one is still to be split from, and whether it may be; nil if it is none such.
+    /// The cell that this one is still to be split from, and why it may not be yet; nil if it is none such.
     private var splitTree: JSONTree? {
-        guard let origin = cells.origin, let board = writer.board else { return nil }
+        guard let origin = cells.origin, let standing = writer.board?.standing else { return nil }
+        let problem = standing.splitProblem
         return [
             "cell": .text(String(decoding: origin, as: UTF8.self)),
-            "ready": .boolean(board.standing.holdsOrigin && board.standing.lag <= Self.lagMax),
-            "lag": .integer(board.standing.lag),
+            "ready": .boolean(problem.isEmpty), "lag": .integer(standing.lag),
+            "problem": problem.isEmpty ? .null : .text(problem),
         ]
     }
-
-    /// Entries that a new cell may lack when it is split: it has them in the same second.
-    private static let lagMax: Int64 = 64
 
     private static let noMap = Array(
         "\"version\":0,\"slots\":\(PersonSlot.count),\"cells\":[]".utf8)

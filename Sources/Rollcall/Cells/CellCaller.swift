@@ -87,11 +87,8 @@ struct CellCaller {
                     "\(shown) is to be split from no cell that has slots: see cluster.split_from")
             }
             guard tree["split_from"]?["ready"] == .boolean(true) else {
-                let lag = tree["split_from"]?["lag"]?.whole ?? 0
-                return .waits(
-                    lag > 0
-                        ? "\(shown) does not hold all of cell \(origin)'s log yet: \(lag) entries behind"
-                        : "\(shown) is not fit to be split from cell \(origin) yet: see its log")
+                let why = tree["split_from"]?["problem"]?.text ?? "it does not say why"
+                return .waits("\(shown) is not ready to be split from cell \(origin): \(why)")
             }
             if let followed, followed != (origin, log) {
                 return .waits("its members look on in different logs")

@@ -148,7 +148,7 @@ private final class CellMapWorker: @unchecked Sendable {
         splitsFrom = now + Self.splitEvery
         // One after the other: all have this map, and are heard.
         let isSettled =
-            !board.isSplitting
+            !board.hasUnlit
             && map.cells.allSatisfy {
                 let standing = board.standing(of: $0.name)
                 return standing.version == map.version && standing.problem == nil
@@ -160,7 +160,8 @@ private final class CellMapWorker: @unchecked Sendable {
             switch caller.newCell(cell, in: map) {
             case .ready(let origin):
                 guard isSettled, made == nil else {
-                    standing.problem = "it waits until all cells have the map as it is"
+                    standing.problem =
+                        "it waits until all cells have the map as it is, and say how their people are"
                     break
                 }
                 made = map.splitting(origin, into: cell)

@@ -45,8 +45,8 @@ package final class CellBoard: Sendable {
         var hearing = Hearing.unknown
         /// The cell in whose log this one looks on until it has its slots; nil if it is a watch of its own.
         var origin: [UInt8]?
-        /// At the fleet cell: true while a new cell was not heard yet.
-        var isSplitting = false
+        /// At the fleet cell: true while some cell says nothing of its people, or not yet.
+        var hasUnlit = false
         /// Those of the fleet cell; nil elsewhere.
         var silences: FleetSilences?
     }
@@ -73,8 +73,8 @@ package final class CellBoard: Sendable {
     /// The cell that this one is still to be split from; nil if there is none.
     var origin: [UInt8]? { state.withLock { $0.origin } }
 
-    /// At the fleet cell: true while a new cell was not heard yet.
-    var isSplitting: Bool { state.withLock { $0.isSplitting } }
+    /// At the fleet cell: true while some cell says nothing of its people, or not yet.
+    var hasUnlit: Bool { state.withLock { $0.hasUnlit } }
 
     /// True of a cell that knows nobody as its own yet.
     var lacksMap: Bool {
@@ -83,14 +83,14 @@ package final class CellBoard: Sendable {
     }
 
     /// Follows what is committed: the map, the cell that this one is still to be split from, whether the fleet
-    /// cell is known to be dark, and at the fleet cell whether a new cell was not heard yet, and the silences.
+    /// cell is known to be dark, and at the fleet cell whether some cell is not lit, and the silences.
     package func follow(
         _ map: CellMap?, origin: [UInt8]? = nil, isFleetCellDark: Bool? = nil,
-        isSplitting: Bool = false, silences: FleetSilences? = nil
+        hasUnlit: Bool = false, silences: FleetSilences? = nil
     ) {
         if isAlone { return }
         state.withLock { state in
-            (state.origin, state.isSplitting) = (origin, isSplitting)
+            (state.origin, state.hasUnlit) = (origin, hasUnlit)
             state.isFleetCellDark = isFleetCellDark
             state.silences = silences
             guard state.map != map else { return }

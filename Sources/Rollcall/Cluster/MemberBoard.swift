@@ -51,8 +51,9 @@ package struct MemberStanding: Equatable, Sendable {
     /// people, since some may have been erased meanwhile (S13).
     package var hasCaughtUp = false
 
-    /// True of an onlooker that holds the people of the cell that it is to be split from (K6).
-    package var holdsOrigin = false
+    /// The reason why an onlooker may not be split from the cell in whose log it looks on; empty if it may,
+    /// and of others (K6).
+    package var splitProblem = ""
 
     /// Entries that are not held here yet.
     package var lag: Int64 { max(0, end - place.position) }

@@ -101,7 +101,7 @@ package final class MemberSeat {
         self.put = put
         log = origin?.log ?? parts.log
         var settings = parts.settings
-        settings.isObserver = origin != nil
+        settings.isOnlooker = origin != nil
         member = Member(settings, at: place, now: ClockReading.now().elapsed)
     }
 
@@ -296,6 +296,28 @@ package final class MemberSeat {
         ) { [put] in put(.adoption($0, reply: reply)) }
     }
 
+    /// Entries that a new cell may lack when it is split: it has them in the same second.
+    private static let splitLagMax: Int64 = 64
+
+    /// The reason why an onlooker may not be split from its origin; empty without one.
+    private func splitProblem(lag: Int64, at elapsed: Int64) -> String {
+        guard origin != nil else { return "" }
+        let since = member.confirmedSince.map { elapsed - $0 } ?? .max
+        return if lacksPeople {
+            "that cell has been split already, and it lacks the people of its own"
+        } else if member.isDivergent {
+            "its state is not that of the others"
+        } else if member.place.log == 0 || since > member.settings.silence.count {
+            "it does not follow that cell's log: nothing is read at split_from.log"
+        } else if !isOwnLogFree {
+            "its own log is begun already: it needs a prefix, or a table, that nobody has used"
+        } else if lag > Self.splitLagMax {
+            "it lacks \(lag) entries of that cell's log"
+        } else {
+            ""
+        }
+    }
+
     /// Leaves on the board how it stands.
     func publish(_ erasures: [PendingErasure], at elapsed: Int64) {
         var standing = MemberStanding()
@@ -326,12 +348,7 @@ package final class MemberSeat {
         standing.erasures = erasures
         hasCaughtUp = origin == nil && (hasCaughtUp || member.isConfirmed(at: elapsed))
         standing.hasCaughtUp = hasCaughtUp
-        standing.holdsOrigin =
-            origin != nil && !lacksPeople && isOwnLogFree && !member.isDivergent
-            && member.place.log != 0
-            && member.confirmedSince.map {
-                elapsed - $0 <= member.settings.silence.count
-            } ?? false
+        standing.splitProblem = splitProblem(lag: standing.lag, at: elapsed)
         board.publish(standing)
     }
 }

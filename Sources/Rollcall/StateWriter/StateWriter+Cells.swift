@@ -33,7 +33,7 @@ extension StateWriter {
         edge.cells.follow(
             origin == nil ? engine.cellMap : nil, origin: origin?.cell,
             isFleetCellDark: engine.policy.role == .cell ? engine.isFleetCellDark : nil,
-            isSplitting: !engine.cells.splits.isEmpty,
+            hasUnlit: engine.cells.hasUnlit,
             silences: engine.policy.role == .fleet
                 ? FleetSilences(store: store.number, list: silences) : nil)
     }

@@ -111,8 +111,7 @@ extension StateWriter {
             try store.journal.set(origin.own, forKey: Self.splitKey)
         }
         store.belong(to: watch)
-        outbox = Outbox(store: watch, messages: [], now: now)
-        pushes = PushBox(store: watch)
+        stepDown()
         upkeep = WatchUpkeep()
         proposal = Proposal(policy: proposal.policy)
         origin.close()

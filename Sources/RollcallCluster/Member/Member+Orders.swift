@@ -17,7 +17,7 @@ extension Member {
     /// True if this member may come to lead: the log names it, or names nobody yet, its state is that of the
     /// others, and it does not only look on.
     var mayLead: Bool {
-        !isDivergent && !settings.isObserver && membership.mayLead(settings.name)
+        !isDivergent && !settings.isOnlooker && membership.mayLead(settings.name)
     }
 
     /// The log names these members, as far as it is folded here.

@@ -44,7 +44,7 @@ package struct Member: Sendable {
         package var slotsKept: Int64 = 1024
         /// True if it only follows, and the log's members know nothing of it: it never stands, makes no log,
         /// and notes nothing (K6).
-        package var isObserver = false
+        package var isOnlooker = false
 
         /// The settings of a member of that name.
         package init(name: [UInt8], incarnation: UInt64) {
@@ -229,7 +229,7 @@ package struct Member: Sendable {
     }
 
     private mutating func note(_ effects: inout [MemberEffect]) {
-        guard notedPosition != place.position, !isRebuilding, !isJoining, !settings.isObserver
+        guard notedPosition != place.position, !isRebuilding, !isJoining, !settings.isOnlooker
         else { return }
         notedPosition = place.position
         effects.append(.note(position: place.position))
@@ -300,7 +300,7 @@ package struct Member: Sendable {
             foreign = nil
             lose(.shorter, &effects)
         case .none:
-            if role == .following, place.log == 0, !isCreating, !settings.isObserver {
+            if role == .following, place.log == 0, !isCreating, !settings.isOnlooker {
                 isCreating = true
                 effects.append(.create)
             }

@@ -104,6 +104,7 @@ package struct CellBook: Sendable {
 
     /// The earliest instant at which a cell becomes dark if nothing comes of it.
     var nextDark: RunningTime {
+        if cells.isEmpty { return .distantFuture }
         let held = Set(splits.map(\.origin))
         return cells.lazy.filter { !$0.isDark && !held.contains($0.name) }
             .map { $0.heardAt + Self.darkAfter }.min() ?? .distantFuture
@@ -155,7 +156,7 @@ package struct CellBook: Sendable {
     var isAnyDark: Bool { cells.contains { $0.isDark } }
 
     /// True if some cell is not lit.
-    var hasUnlit: Bool { cells.contains { !$0.isLit } }
+    package var hasUnlit: Bool { cells.contains { !$0.isLit } }
 
     mutating func code(_ archive: inout Archive) {
         archive.code(&cells, empty: Cell()) { $1.code(&$0) }

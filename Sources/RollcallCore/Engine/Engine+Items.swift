@@ -56,7 +56,7 @@ extension Engine {
             return nil
         }
         // It was on its way here when their slot moved: whoever sent it sends it to the other cell.
-        if ownCell != nil, isElsewhere(hash: StableHash.of(bytes, range)) {
+        if isElsewhere(hash: StableHash.of(bytes, range)) {
             receipt.isElsewhere = true
             receipt.rejected.append((index, .unknownResponder))
             return nil

@@ -27,13 +27,13 @@ extension Engine {
 
     /// True of an id whose slot is known to be another cell's, since this one was split.
     package func isElsewhere(id: [UInt8]) -> Bool {
-        ownCell != nil && isElsewhere(hash: StableHash.of(id.span, id.indices))
+        isElsewhere(hash: StableHash.of(id.span, id.indices))
     }
 
-    /// True of an id with that `StableHash`, likewise.
-    func isElsewhere(hash: UInt64) -> Bool {
+    /// True of an id with that `StableHash`, likewise; nothing is hashed in a cell that never was split.
+    func isElsewhere(hash: @autoclosure () -> UInt64) -> Bool {
         guard let ownCell, let cellMap else { return false }
-        return cellMap.cell(of: PersonSlot.of(hash: hash))?.name != ownCell
+        return cellMap.cell(of: PersonSlot.of(hash: hash()))?.name != ownCell
     }
 
     /// Begins as a new cell: what was counted and told of alerts stays with the old one, as do its members,

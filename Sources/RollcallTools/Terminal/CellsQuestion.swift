@@ -42,13 +42,13 @@ package struct CellsQuestion: Sendable {
             return (Printout(style.loud(words) + "\n"), isWell)
         }
         var lines = ["\(who), at \(server.server). Version \(version) of the map."]
-        let others = standing.filter { !($0["has_slots"]?.isTrue ?? true) }.compactMap {
-            $0["cell"]?.shown
-        }
-        if !others.isEmpty {
+        for other in standing where !(other["has_slots"]?.isTrue ?? true) {
+            let words = Self.words(other, now)
+            let cell = other["cell"]?.shown ?? GapListing.missing
             lines.append(
                 style.loud(
-                    "Without slots, and so without people: \(others.joined(separator: ", "))."))
+                    "Without slots, and so without people: \(cell)"
+                        + (words.isEmpty ? "." : ", since \(words).")))
         }
         let table = cells.map { cell in
             let known = standing.first { $0["cell"]?.shown == cell["name"]?.shown }
