@@ -244,7 +244,7 @@ class DocumentTests(OpenAPITestCase):
                         status = 404 if path in ("/v1/drill", TAKE) else 200
                         # It is no cell.
                         status = 409 if path == "/v1/cells" else status
-                        status = 404 if path == "/v1/cells/company" else status
+                        status = 404 if path.startswith("/v1/cells/") else status
                         fields = {"Content-Type": kind}
                         if path == SESSION:
                             # Of our own page alone.
@@ -252,7 +252,7 @@ class DocumentTests(OpenAPITestCase):
                         answer = self.ask(server, method, path, status, example, fields).json()
                         count += 1
                         if path in ("/v1/drill", "/v1/silences", "/v1/wakes", "/v1/nudges", TAKE,
-                                    SESSION, "/v1/cells", "/v1/cells/company"):
+                                    SESSION) or path.startswith("/v1/cells"):
                             continue
                         self.assertEqual(answer["accepted"] + answer.get("duplicates", 0), 1)
                         self.assertEqual(answer.get("problems", []), [])
@@ -690,13 +690,21 @@ inputs:
         self.ask(cell, "GET", "/v1/cells/summary?after=x", 400, headers=own)
         self.ask(server, "GET", "/v1/cells/summary", 404)
         groups = {"circles": ["home"], "regions": ["harbour"]}
-        for method, body in (("POST", groups), ("PUT", {"active": groups, "nobody": groups})):
-            self.ask(cell, method, "/v1/cells/company", 200, body, own)
-            self.ask(cell, method, "/v1/cells/company", 422, {}, own)
-            self.ask(cell, method, "/v1/cells/company", 400, "{", own)
-            self.ask(cell, method, "/v1/cells/company", 413, b" " * ((8 << 20) + 1), own)
-            self.ask(cell, method, "/v1/cells/company", 415, "{}", {**own, "Content-Type": "text/plain"})
-            self.ask(server, method, "/v1/cells/company", 404, body)
+        mass = {"number": 1, "region": "harbour", "from": "2026-11-21T15:03:20Z",
+                "to": "2026-11-21T15:04:20Z", "people": 5, "active": 5}
+        for method, path, body in (
+                ("POST", "/v1/cells/company", groups),
+                ("PUT", "/v1/cells/company", {"active": groups, "nobody": groups}),
+                ("PUT", "/v1/cells/masses", {"masses": [mass]})):
+            self.ask(cell, method, path, 200, body, own)
+            self.ask(cell, method, path, 422, {}, own)
+            self.ask(cell, method, path, 400, "{", own)
+            self.ask(cell, method, path, 413, b" " * ((8 << 20) + 1), own)
+            self.ask(cell, method, path, 415, "{}", {**own, "Content-Type": "text/plain"})
+            self.ask(server, method, path, 404, body)
+        for change in ({"number": 0}, {"people": 4}, {"from": mass["to"]}, {"region": ""},
+                       {"active": -1}, {"to": "yesterday"}):
+            self.ask(cell, "PUT", "/v1/cells/masses", 422, {"masses": [{**mass, **change}]}, own)
         fleet = self.serve(
             f"cluster:\n  cells: {{a: {{url: 'http://127.0.0.1:{cell.port}'}}}}\n"
             "  cells_token_file: cells\n", name="fleet")

@@ -56,7 +56,8 @@ enum JournalFuzz {
             .wake(.members([0, 1]), source: [0x70]), .turn(lateness: .seconds(9)),
             .action(ActionReport(.reload, author: [0x70])),
             .subscription(SubscriptionMark(name: [0x70], number: 3)),
-            .peersElsewhere(.people(accompanied: [0], alone: [1])), .fleetCell(isDark: true), .stop,
+            .peersElsewhere(.people(accompanied: [0], alone: [1])), .fleetCell(isDark: true),
+            .masses([EngineSamples.mass]), .stop,
         ]
         if let silence { all.append(.silence(.begin(silence))) }
         if let map = EngineSamples.cellMap {

@@ -100,6 +100,16 @@ enum EngineSamples {
             CellMap.Cell(name: Array(name.utf8), urls: [Array("http://\(name)".utf8)])
         })
 
+    /// A mass of the harbour's people.
+    static let mass: FleetMass = {
+        var mass = FleetMass()
+        (mass.number, mass.region) = (1, Array("harbour".utf8))
+        mass.from = Timestamp(milliseconds: start.milliseconds)
+        mass.to = Timestamp(milliseconds: start.milliseconds + 60_000)
+        (mass.members, mass.active) = (5, 9)
+        return mass
+    }()
+
     /// Some people, a gap, an alert, a nudge, a silence, a map.
     static func engine() -> Engine {
         var policy = Policy()

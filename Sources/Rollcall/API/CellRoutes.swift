@@ -192,7 +192,8 @@ extension Router {
 
     /// Tells the fleet cell in which of some groups somebody is active here. Source: K3.
     func findPeers(_ request: HTTPRequest, _ answer: @escaping Answer) {
-        guard let groups = groups(request, answer, { PeerGroups($0) }) else { return }
+        let groups = word(request, answer, "lists of circles and regions") { PeerGroups($0) }
+        guard let groups else { return }
         let name = ownName
         writer.ask { view in
             let active = view.engine.active(of: groups).tree
@@ -202,7 +203,7 @@ extension Router {
 
     /// Takes the fleet cell's word of the company that people of this cell have in others.
     func putPeers(_ request: HTTPRequest, _ answer: @escaping Answer) {
-        let call: PeersElsewhere? = groups(request, answer) { tree in
+        let call: PeersElsewhere? = word(request, answer, "lists of circles and regions") { tree in
             guard let active = PeerGroups(tree["active"]),
                 let nobody = PeerGroups(tree["nobody"])
             else { return nil }
@@ -216,15 +217,28 @@ extension Router {
         }
     }
 
+    // MARK: - Masses
+
+    /// Takes the fleet cell's word of who fell out of contact together. Source: C1, K2.
+    func putMasses(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        let masses = word(request, answer, "a list of masses") { FleetMass.list($0) }
+        guard let masses else { return }
+        let name = ownName
+        write(.masses(masses), request, answer) { receipt, answer in
+            let people = JSONTree.integer(Int64(receipt.accepted))
+            answer(.json(AlertJSON.bytes(["cell": name, "people": people])), InputStats())
+        }
+    }
+
     /// The name of this cell: so it is known that another watch is not taken for it.
     private var ownName: JSONTree {
         if case .cell(let name) = cells.role { AlertJSON.text(name) } else { .null }
     }
 
-    /// Returns what a body says of groups; nil, and the answer is given, if this is no cell that takes writes,
-    /// or the body says nothing of them.
-    private func groups<Made>(
-        _ request: HTTPRequest, _ answer: Answer, _ make: (JSONTree) -> Made?
+    /// Returns what a body says to a cell; nil, and the answer is given, if this is no cell that takes writes,
+    /// or the body says nothing of what is `expected`.
+    private func word<Made>(
+        _ request: HTTPRequest, _ answer: Answer, _ expected: String, _ make: (JSONTree) -> Made?
     ) -> Made? {
         if let refusal = refusalUnlessLeadingCell {
             answer(refusal, InputStats())
@@ -232,7 +246,7 @@ extension Router {
         }
         do throws(JSONError) {
             if let made = make(try JSONTree(reading: request.body)) { return made }
-            answer(Self.unprocessable("lists of circles and regions expected"), InputStats())
+            answer(Self.unprocessable("\(expected) expected"), InputStats())
         } catch {
             answer(Self.notJSON(error), InputStats())
         }
@@ -300,5 +314,15 @@ extension Route {
             """,
             body: "CompanyWord", answers: [200: "CompanyTaken"], problems: [404, 422, 503]
         ) { $0.putPeers($1.request, $1.answer) },
+        Route(
+            .put, .cellMasses, "putMasses", .status, .admin, .operation,
+            "Tells a cell who fell out of contact together",
+            """
+            The fleet cell does, of the people of one region in whichever cells they are. Whoever fell silent \
+            there after `from`, and not after `to`, and is still, and belongs to no group, belongs to this one; \
+            the same again changes nothing. 404 at a watch that is no cell, 503 at a member that does not lead.
+            """,
+            body: "Masses", answers: [200: "MassesTaken"], problems: [404, 422, 503]
+        ) { $0.putMasses($1.request, $1.answer) },
     ]
 }

@@ -170,6 +170,13 @@ struct CellCaller {
         _ = peers(.put, ["active": active.tree, "nobody": nobody.tree], of: cell)
     }
 
+    /// Tells a cell of masses; false if it did not take them.
+    func tell(_ masses: [FleetMass], to cell: CellMap.Cell) -> Bool {
+        var body: [UInt8] = []
+        (["masses": .list(masses.map(\.tree))] as JSONTree).append(to: &body)
+        return answer(to: .put, Resource.cellMasses.path, of: cell, body)?.status == 200
+    }
+
     private func peers(
         _ method: HTTPCall.Method, _ tree: JSONTree, of cell: CellMap.Cell
     ) -> JSONTree? {

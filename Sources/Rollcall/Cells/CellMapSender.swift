@@ -48,6 +48,8 @@ private final class CellMapWorker: @unchecked Sendable {
     /// Milliseconds between two looks at whether a cell has the silences that it should, and after a failure.
     private static let silencesEvery: Int64 = 60_000
     private static let silencesAgain: Int64 = 5000
+    /// Milliseconds until a cell that could not be told of masses is told again.
+    private static let massesAgain: Int64 = 2000
     /// Milliseconds between two questions to a cell that has the map.
     private static let askEvery: Int64 = 15_000
     /// Milliseconds between two tries, growing, with a fifth by chance.
@@ -71,6 +73,9 @@ private final class CellMapWorker: @unchecked Sendable {
         var silences: FleetSilences?
         var silencesProblem: String?
         var silencesFrom = Int64.min / 4
+        /// The masses that it was told of, by their numbers, each until when.
+        var masses: [Int64: Timestamp] = [:]
+        var massesFrom = Int64.min / 4
         /// The address that answered last.
         var url: [UInt8] = []
     }
@@ -120,6 +125,7 @@ private final class CellMapWorker: @unchecked Sendable {
                 tend(cell, map)
                 listen(to: cell)
                 settleSilences(of: cell)
+                tellMasses(to: cell)
             }
         }
     }
@@ -274,6 +280,25 @@ private final class CellMapWorker: @unchecked Sendable {
                 ])
         }
         (work.silences, work.silencesProblem) = (silences, problem)
+        works[cell.name] = work
+    }
+
+    /// Tells a cell of the masses that were decided, or went on, since it was told last.
+    private func tellMasses(to cell: CellMap.Cell) {
+        let masses = board.masses
+        guard var work = works[cell.name], work.standing.problem == nil else { return }
+        let now = ClockReading.now().elapsed
+        let news = masses.filter { work.masses[$0.number] != $0.to }.prefix(FleetMass.toldMax)
+        guard !news.isEmpty, now >= work.massesFrom else { return }
+        if caller.tell(Array(news), to: inOrder(cell, work)) {
+            for mass in news { work.masses[mass.number] = mass.to }
+            if work.masses.count > 2 * masses.count + 64 {
+                let held = Set(masses.map(\.number))
+                work.masses = work.masses.filter { held.contains($0.key) }
+            }
+        } else {
+            work.massesFrom = now + Self.massesAgain
+        }
         works[cell.name] = work
     }
 

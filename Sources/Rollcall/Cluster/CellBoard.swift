@@ -49,6 +49,8 @@ package final class CellBoard: Sendable {
         var hasUnlit = false
         /// Those of the fleet cell; nil elsewhere.
         var silences: FleetSilences?
+        /// Those that the fleet cell has decided lately.
+        var masses: [FleetMass] = []
     }
 
     /// The part that this watch has in a fleet.
@@ -83,16 +85,16 @@ package final class CellBoard: Sendable {
     }
 
     /// Follows what is committed: the map, the cell that this one is still to be split from, whether the fleet
-    /// cell is known to be dark, and at the fleet cell whether some cell is not lit, and the silences.
+    /// cell is known to be dark, and at the fleet cell whether some cell is not lit, the silences and the masses.
     package func follow(
         _ map: CellMap?, origin: [UInt8]? = nil, isFleetCellDark: Bool? = nil,
-        hasUnlit: Bool = false, silences: FleetSilences? = nil
+        hasUnlit: Bool = false, silences: FleetSilences? = nil, masses: [FleetMass] = []
     ) {
         if isAlone { return }
         state.withLock { state in
             (state.origin, state.hasUnlit) = (origin, hasUnlit)
             state.isFleetCellDark = isFleetCellDark
-            state.silences = silences
+            (state.silences, state.masses) = (silences, masses)
             guard state.map != map else { return }
             state.map = map
             if case .cell(let name) = role {
@@ -153,6 +155,9 @@ package final class CellBoard: Sendable {
 
     /// The silences that every cell is to have; nil if this is no fleet cell.
     var silences: FleetSilences? { state.withLock { $0.silences } }
+
+    /// The masses that the fleet cell has decided lately, by their numbers: every cell is told of them.
+    var masses: [FleetMass] { state.withLock { $0.masses } }
 
     // MARK: - The fleet cell, as a cell knows it
 

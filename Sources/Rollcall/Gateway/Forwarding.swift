@@ -68,7 +68,7 @@ extension Route {
         case .page, .gapsPage, .momentPage, .alertsPage, .nudgesPage, .feedsPage, .peoplePage,
             .personPage, .asset:
             .fleet
-        case .differences, .dark, .erasure, .cellSummary, .cellPeers, .report: .named
+        case .differences, .dark, .erasure, .cellSummary, .cellPeers, .cellMasses, .report: .named
         case .session, .metrics, .healthy, .ready, .leader, .reload, .openAPI: .own
         }
     }

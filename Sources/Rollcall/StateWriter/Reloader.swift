@@ -142,6 +142,7 @@ package final class Reloader: @unchecked Sendable {
         }
         // Like the settings that it follows from, it is read at the start.
         new.policy.role = started.cluster.fleetRole
+        new.policy.cell = Array(started.cluster.cell.utf8)
         let left = incidentsLeft(by: new)
         let change = SettingsChange(from: running, started: started, to: new)
         var action = asked

@@ -35,7 +35,8 @@ extension StateWriter {
             isFleetCellDark: engine.policy.role == .cell ? engine.isFleetCellDark : nil,
             hasUnlit: engine.cells.hasUnlit,
             silences: engine.policy.role == .fleet
-                ? FleetSilences(store: store.number, list: silences) : nil)
+                ? FleetSilences(store: store.number, list: silences) : nil,
+            masses: engine.masses.masses)
     }
 
     // MARK: - A cell

@@ -40,6 +40,7 @@ package enum Resource: String, CaseIterable, Sendable {
     case cells = "/v1/cells"
     case cellSummary = "/v1/cells/summary"
     case cellPeers = "/v1/cells/company"
+    case cellMasses = "/v1/cells/masses"
     case session = "/v1/session"
     case metrics = "/metrics"
     case healthy = "/-/healthy"

@@ -87,6 +87,7 @@ extension ClusterSettings {
         }
         try checkCells(tree, cluster)
         configuration.policy.role = cluster.fleetRole
+        configuration.policy.cell = Array(cluster.cell.utf8)
     }
 
     /// Refuses what a PostgreSQL cannot be reached by, and a password where everybody sees it.

@@ -18,6 +18,13 @@ package struct Summary: Equatable, Sendable {
             case blind = 2
             /// It can see again.
             case sees = 3
+            /// People of a region fell silent (C1).
+            case silent = 4
+            /// Those who did within 60 s, all of them.
+            case allSilent = 5
+
+            /// True if it is about one region.
+            var hasRegion: Bool { self == .region || self == .silent || self == .allSilent }
         }
 
         /// The wall at which it came to be so.
@@ -27,17 +34,46 @@ package struct Summary: Equatable, Sendable {
         package var region: [UInt8] = []
         /// All of the region in this cell, not the difference.
         package var summary = RegionSummary()
+        /// Of those who fell silent.
+        package var silent: [Silent] = []
 
         /// Bytes that it takes in the journal, about.
-        package var size: Int { 48 + region.count + 24 * summary.causes.count }
+        package var size: Int {
+            48 + region.count + 24 * summary.causes.count + 8 * silent.count
+        }
 
         mutating func code(_ archive: inout Archive) {
             archive.code(&at)
             archive.code(&kind)
-            guard kind == .region else { return }
+            guard kind.hasRegion else { return }
             archive.code(&region)
-            summary.code(&archive)
+            if kind == .region { return summary.code(&archive) }
+            archive.code(&silent, empty: Silent()) { archive, silent in
+                archive.code(&silent.ago)
+                archive.code(&silent.people)
+            }
         }
+
+        fileprivate var isCredible: Bool {
+            region.isEmpty != kind.hasRegion && region.count <= Summary.nameBytesMax
+                && summary.isCredible
+                && silent.allSatisfy {
+                    (0...RecentPeople.span.count).contains($0.ago.count)
+                        && (-Summary.peopleMax...Summary.peopleMax).contains($0.people)
+                }
+        }
+    }
+
+    /// Different people who fell out of contact at one instant. Source: C1.
+    package struct Silent: Equatable, Sendable {
+        /// Observed time since then.
+        package var ago = Milliseconds(0)
+        /// Below 0 if so many are not counted there any more: they fell silent again, or are here no more.
+        package var people = 0
+
+        package init() {}
+
+        init(ago: Milliseconds, people: Int) { (self.ago, self.people) = (ago, people) }
     }
 
     /// The cell that says it.
@@ -70,10 +106,7 @@ package struct Summary: Equatable, Sendable {
             && Self.times.contains(through)
             && (lastBatchAt == .distantPast || Self.times.contains(lastBatchAt))
             && (changes.first.map { Self.times.contains($0.at) } ?? true)
-            && changes.allSatisfy {
-                $0.at <= through && $0.region.isEmpty == ($0.kind != .region)
-                    && $0.region.count <= Self.nameBytesMax && $0.summary.isCredible
-            }
+            && changes.allSatisfy { $0.at <= through && $0.isCredible }
             && zip(changes, changes.dropFirst()).allSatisfy { $0.at <= $1.at }
     }
 

@@ -106,7 +106,13 @@ struct CheckpointHead {
             }
         }
         if archive.version >= 8, archive.isReading ? !archive.isAtEnd : hasCells {
-            archive.codePart { engine.cells.code(&$0) }
+            archive.codePart { archive in
+                engine.cells.code(&archive)
+                // Before somebody fell silent there is nothing behind.
+                if archive.isReading ? !archive.isAtEnd : !engine.masses.isEmpty {
+                    engine.masses.code(&archive)
+                }
+            }
         }
         if archive.version >= 8, archive.isReading ? !archive.isAtEnd : isOfCell {
             archive.codePart { archive in
@@ -234,6 +240,7 @@ extension Policy {
         alerts.codeOffline(&archive)
         // Without cells there is nothing behind (K7).
         if archive.isReading ? !archive.isAtEnd : role != .whole { archive.code(&role) }
+        if archive.isReading ? !archive.isAtEnd : !cell.isEmpty { archive.code(&cell) }
     }
 
     /// The policy as the journal keeps it.

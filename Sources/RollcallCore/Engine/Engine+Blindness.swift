@@ -52,6 +52,7 @@ extension Engine {
         factOverflows.changeAll { $0.clampInstants(to: now) }
         liveness.clampInstants(to: now)
         gaps.clampInstants(to: now)
+        masses.clampInstants(to: now)
         alerting.evaluateFlappingAnew(now)
         awaitMissedAnew()
         alerting.board.clampInstants(to: now, policy.alerts)

@@ -15,6 +15,12 @@ extension Engine {
         summary.lastBatchAt = counters.lastBatchAt ?? .distantPast
         let changes = report.take()
         summary.changes = summary.isWhole ? everything(at: summary.through) : changes
+        // What was noted before the wall was set back came before it still.
+        var next = summary.through
+        for place in summary.changes.indices.reversed() {
+            next = min(next, summary.changes[place].at)
+            summary.changes[place].at = next
+        }
         return summary
     }
 
@@ -30,7 +36,18 @@ extension Engine {
             guard !name.isEmpty, !summary.isEmpty else { continue }
             changes.append(Summary.Change(at: wall, region: name, summary: summary))
         }
+        for (region, silent) in allSilent where !silent.isEmpty && !regions[region].isEmpty {
+            changes.append(
+                Summary.Change(at: wall, kind: .allSilent, region: regions[region], silent: silent))
+        }
         return changes
+    }
+
+    /// All who fell silent within 60 s, by region.
+    private var allSilent: [(region: UInt32, silent: [Summary.Silent])] {
+        gaps.mass.regionsHeld.sorted().map {
+            ($0, gaps.mass.allSilent(in: $0, clock.observedNow))
+        }
     }
 
     private func summary(of region: UInt32) -> RegionSummary {
@@ -44,6 +61,7 @@ extension Engine {
 
     /// Notes what is to be said of regions of which some number changed.
     mutating func note(dirty: [UInt32], isAll: Bool) {
+        let silent = gaps.mass.takeSilent(clock.observedNow)
         // Everything is said anyway.
         if report.isWhole { return report.left = [] }
         for region in isAll ? Array(0..<UInt32(regions.names.count)) : dirty
@@ -55,6 +73,14 @@ extension Engine {
         for name in report.left {
             let summary = regions.known(name).map { self.summary(of: $0) } ?? RegionSummary()
             report.note(Summary.Change(at: clock.wallNow, region: name, summary: summary))
+        }
+        // A mass is of the people who are active by then.
+        for (region, people) in isAll ? allSilent : silent
+        where !people.isEmpty && !regions[region].isEmpty {
+            report.note(
+                Summary.Change(
+                    at: clock.wallNow, kind: isAll ? .allSilent : .silent, region: regions[region],
+                    silent: people))
         }
         report.left = []
     }
@@ -109,9 +135,17 @@ extension Engine {
 
     /// Counts anew why everybody is silent, if this is a cell.
     mutating func recountReport() {
-        gaps.notesSuspicions = policy.role == .cell
+        gaps.isOfCell = policy.role == .cell
+        followShare()
         report.sayAll()
         recountCauses()
+    }
+
+    /// Follows the map, and whose it is, to this cell's share of what is the fleet's.
+    mutating func followShare() {
+        let place = cellMap?.place(of: ownCell ?? policy.cell)
+        guard policy.role == .cell, let cellMap, let place else { return nudges.share = nil }
+        nudges.share = NudgeShare(cellMap, own: place)
     }
 
     /// Counts anew for which causes people are silent; what is said of it stays as it is.
@@ -160,13 +194,15 @@ extension Engine {
         }
         arrive(at: instant)
         for (place, summary) in heard.enumerated() { takeHead(of: summary, heard[place...]) }
+        masses.forget(clock.wallNow)
         hasBegun = true
         isUnclosed = true
         receipt.accepted = heard.count
         return receipt
     }
 
-    /// The changes in the order in which they are taken. What lies behind us by now counts from `instant`.
+    /// The changes in the order in which they are taken, each cell's in its own. What lies behind us by now
+    /// counts from the first instant that does not.
     private func places(
         _ heard: [Summary], until instant: RunningTime
     ) -> [(at: RunningTime, cell: Int, change: Int)] {
@@ -176,7 +212,7 @@ extension Engine {
         for (cell, summary) in heard.enumerated() {
             for (place, change) in summary.changes.enumerated() {
                 let stamped = clock.instant(of: change.at)
-                places.append((stamped < open ? instant : min(stamped, instant), cell, place))
+                places.append((min(max(stamped, open), instant), cell, place))
             }
         }
         return places.sorted { a, b in
@@ -190,6 +226,8 @@ extension Engine {
     private mutating func take(_ change: Summary.Change, from cell: [UInt8]) {
         switch change.kind {
         case .region: take(change.summary, of: change.region, from: cell)
+        case .silent, .allSilent:
+            masses.take(change, of: cell, active: active(in: change.region), clock)
         case .input: alerting.board.heard()
         case .blind, .sees:
             let isBlind = change.kind == .blind
@@ -211,6 +249,10 @@ extension Engine {
             for region in known.filter({ !said.contains($0) }).sorted(by: Self.areInOrder) {
                 take(RegionSummary(), of: region, from: summary.cell)
             }
+            // Some may have fallen silent while nobody heard of it.
+            for change in summary.changes where change.kind == .allSilent {
+                masses.look(in: change.region, active: active(in: change.region), clock)
+            }
         }
         let wasLit = cells[summary.cell]?.isLit ?? false
         cells.change(summary.cell) { cell in
@@ -224,6 +266,10 @@ extension Engine {
         if lastBatchAt > counters.lastBatchAt ?? .distantPast {
             counters.lastBatchAt = lastBatchAt
         }
+    }
+
+    private func active(in region: [UInt8]) -> Int {
+        regions.known(region).map { aggregates.active(in: $0) } ?? 0
     }
 
     private static func areInOrder(_ a: [UInt8], _ b: [UInt8]) -> Bool {

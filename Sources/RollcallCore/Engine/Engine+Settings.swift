@@ -164,6 +164,7 @@ extension Engine {
                 engine.changeDark(&person, number)
             }
         }
+        followShare()
         if policy.role != old.role {
             recountReport()
             if policy.role != .cell {

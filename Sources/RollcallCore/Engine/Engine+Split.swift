@@ -9,6 +9,7 @@ extension Engine {
         }
         receipt.accepted = 1
         ownCell = split.own
+        followShare()
         let leaving = (0..<roster.count).filter { number in
             guard roster[number].idCount > 0 else { return false }
             let slot = PersonSlot.of(Array(roster.id(number)))

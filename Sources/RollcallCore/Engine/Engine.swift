@@ -71,6 +71,8 @@ package struct Engine: Sendable {
     var gaps = GapBook()
     /// The cells, as the fleet cell knows them.
     package internal(set) var cells = CellBook()
+    /// At the fleet cell, those who fell out of contact lately, in all cells.
+    package internal(set) var masses = FleetMasses()
     /// Of a cell, the changes that it has not said yet.
     var report = CellReport()
     /// Of a cell: true while it tells that nothing is heard of the fleet cell (K4).
@@ -94,7 +96,7 @@ package struct Engine: Sendable {
         people.aggregates = Aggregates(PacePolicy(policy))
         people.beginNames(policy)
         alerting.follow(policy.receivers, policy.alerts)
-        gaps.notesSuspicions = policy.role == .cell
+        gaps.isOfCell = policy.role == .cell
     }
 
     // MARK: - Time
@@ -278,7 +280,12 @@ package struct Engine: Sendable {
             let before = cellMap
             receipt.cellMapFault = cellMap.apply(map)
             if policy.role == .fleet { awaitCells(since: before) }
+            followShare()
         case .split(let split): self.split(split, &receipt)
+        case .masses(let masses):
+            guard policy.role == .cell else { break }
+            receipt.accepted = gaps.take(masses, &people, policy, clock, &decisions)
+            followSuspicions()
         case .peersElsewhere(let call): take(call, &receipt)
         case .fleetCell(let isDark): isFleetCellDark = isDark && policy.role == .cell
         case .action(let report): decisions.append(.action(at: clock.wallNow, report))

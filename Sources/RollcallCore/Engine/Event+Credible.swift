@@ -18,6 +18,7 @@ extension Event {
         case .cells(let map): map.isCredible
         case .split(let split): split.isCredible
         case .summaries(let list): list.allSatisfy(\.isCredible)
+        case .masses(let list): list.allSatisfy(\.isCredible)
         case .items, .roster, .erase, .clock, .store, .policy, .silence, .take, .drill, .outcome,
             .pushed,
             .wake, .ask, .peersElsewhere, .fleetCell, .turn, .start, .done, .action, .subscription,

@@ -61,6 +61,8 @@ package enum Event: Sendable {
     indirect case peersElsewhere(PeersElsewhere)
     /// A cell hears nothing of the fleet cell any more, or hears it again.
     case fleetCell(isDark: Bool)
+    /// The fleet cell says who fell out of contact together, in whichever cells.
+    indirect case masses([FleetMass])
     /// Summaries of cells, complete through the instant at which it is folded.
     case summaries([Summary])
     /// We stop.

@@ -9,6 +9,8 @@ extension GapBook {
         var fleet: Int
         /// True if the group's members are counted already.
         var areCounted = false
+        /// The group of a mass that the fleet cell decided; nil where this watch decides.
+        var group: GapGroup?
     }
 
     /// Among whom an active person fell silent who is not counted while they change.
@@ -29,6 +31,37 @@ extension GapBook {
         var taken: [(update: Update, install: Int)] = []
         var isReinstalled = false
         var telemetry: Telemetry?
+    }
+
+    // MARK: - Masses
+
+    /// True if a gap is one of a mass, as far as this watch decides it: of a cell the fleet cell does (K2).
+    func isMass(_ gap: Gap, of peers: Peers, _ policy: Policy) -> Bool {
+        policy.role != .cell && MassGaps.isMass(gap.openings, of: peers.active)
+    }
+
+    /// The fleet cell says which people fell silent together, in whichever cells: those of them whose gap is
+    /// open, and belongs to no group, do. Returns how many.
+    mutating func take(
+        _ masses: [FleetMass], _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
+        _ decisions: inout [Decision]
+    ) -> Int {
+        let byRegion = Dictionary(grouping: masses, by: \.region)
+        var found: [Int: FleetMass] = [:]
+        gaps.forEach { number, gap in
+            guard gap.due == nil else { return }
+            let report = gap.kept.report
+            guard report.facts.group == nil else { return }
+            found[number] = byRegion[report.facts.region]?.first { $0.contains(report.openedAt) }
+        }
+        for number in people.roster.inOrder(Set(found.keys)) {
+            guard let mass = found[number] else { continue }
+            self.mass.noteGroup(mass.number)
+            var peers = Peers(active: mass.active, fleet: people.aggregates.active)
+            peers.group = GapGroup(mass)
+            evaluateAgain(number, peers, &people, policy, clock, &decisions)
+        }
+        return found.count
     }
 
     // MARK: - Evaluation
@@ -75,6 +108,8 @@ extension GapBook {
             group.id = stall.group
             group.members = stall.join()
             group.active = peers.fleet
+        } else if let decided = peers.group {
+            return decided
         } else {
             let region = people.region(of: gap, report) ?? .max
             hold(region, &people.regions, now: now)

@@ -5,7 +5,7 @@
 /// decides it counts, and writes among the decisions. It changes no person but the one it is given.
 package struct GapBook: Sendable {
     /// The gaps that are open or wait for their verdict.
-    private var gaps = SideTable<Gap>()
+    private(set) var gaps = SideTable<Gap>()
     /// The instants at which verdicts fall due.
     private var verdicts = DeadlineQueue<RunningTime>()
     var queueDepths = SideTable<QueueDepths>()
@@ -16,8 +16,8 @@ package struct GapBook: Sendable {
     package internal(set) var stall = Stall()
     /// The number that the next gap that counts gets.
     var nextNumber: Int64 = 1
-    /// True to note of whom something else is suspected than before.
-    var notesSuspicions = false
+    /// True of a cell: to note of whom something else is suspected than before, and who falls silent.
+    var isOfCell = false { didSet { mass.notesSilent = isOfCell } }
     /// Those people, with what was suspected before, since somebody asked.
     private var suspicions: [(number: Int, before: GapCause)] = []
 
@@ -86,7 +86,7 @@ package struct GapBook: Sendable {
             number, in: person.region, people.regions, now: now)
         gap.serial = mass.openings
         var peers = Self.peers(of: gap, report, person, people)
-        let isMass = MassGaps.isMass(gap.openings, of: peers.active)
+        let isMass = isMass(gap, of: peers, policy)
         let isNew = mass.isNew(gap.region, now: now)
         report.take(
             suspicion(
@@ -118,7 +118,7 @@ package struct GapBook: Sendable {
         var gap = gap
         var report = gap.report
         let peers = Self.peers(of: gap, report, person, people)
-        let isMass = MassGaps.isMass(gap.openings, of: peers.active)
+        let isMass = isMass(gap, of: peers, policy)
         report.take(
             suspicion(
                 of: gap, report, person, number, isMass: isMass, peers, &people, policy,
@@ -130,7 +130,7 @@ package struct GapBook: Sendable {
     }
 
     /// Somebody who fell silent before: a mass makes them its own (F25).
-    private mutating func evaluateAgain(
+    mutating func evaluateAgain(
         _ number: Int, _ peers: Peers, _ people: inout People, _ policy: Policy,
         _ clock: ObservationClock, _ decisions: inout [Decision]
     ) {
@@ -149,7 +149,7 @@ package struct GapBook: Sendable {
             gap.report = report
             people.aggregates.openGaps.change(from: before, to: gap.openCause)
             if suspected != .massGap {
-                if notesSuspicions { suspicions.append((number, suspected)) }
+                if isOfCell { suspicions.append((number, suspected)) }
                 Self.emit(gap, number, .evaluated, clock, &decisions)
             }
         } else {

@@ -91,7 +91,7 @@ extension Nudging {
         if !clock.isBlind, let grace = graces.first {
             next = min(next, clock.running(grace.at))
         }
-        return row.isEmpty ? next : min(next, nextTurn(rules, clock.now))
+        return row.isEmpty ? next : min(next, nextTurn(rules, clock))
     }
 
     /// True if there is anything to be decided now.
@@ -117,7 +117,7 @@ extension Nudging {
         takeTimers(clock.wallNow, clock.isBlind ? nil : clock.observedNow)
         guard !toEvaluate.isEmpty || !row.isEmpty else { return entries }
         var evaluation = Evaluation(
-            policy: policy, clock: clock, room: room(policy.nudges, clock.now), entries: entries)
+            policy: policy, clock: clock, room: turns(policy.nudges, clock), entries: entries)
         let evaluated = Set(toEvaluate).sorted {
             people.roster.precedes(Int($0), Int($1))
         }

@@ -32,7 +32,10 @@ package struct Nudging: Sendable {
     /// Of a cell: what others said lately of somebody's company.
     var peerAnswers: [UInt32: PeerAnswer] = [:]
 
-    // What follows is not stored: it follows from the people.
+    // What follows is not stored: it follows from the people, and of a cell from the map.
+
+    /// Of a cell, its share of the fleet's nudges; nil elsewhere.
+    var share: NudgeShare?
 
     /// Those whose company is to be asked for in other cells.
     var wanted = WantedRow()
@@ -104,15 +107,32 @@ package struct Nudging: Sendable {
         rules.sink == .expo && tokens[number] == nil
     }
 
-    /// Returns how many may be nudged now.
+    /// Returns how many may be sent something now, by those of this watch alone.
     mutating func room(_ rules: NudgeRules, _ now: RunningTime) -> Int {
         sends.removeAll { now - $0 >= .seconds(1) }
         return max(0, rules.ratePerSecond - sends.count)
     }
 
+    /// Returns how many may be nudged now, of the whole fleet (N10, K2).
+    mutating func turns(_ rules: NudgeRules, _ clock: ObservationClock) -> Int {
+        let room = room(rules, clock.now)
+        guard let share else { return room }
+        let used = sends.count { $0 == clock.now }
+        return min(room, share.turns(at: clock.wallNow, rate: rules.ratePerSecond) - used)
+    }
+
     /// Returns the instant at which the next of the row may be nudged.
-    func nextTurn(_ rules: NudgeRules, _ now: RunningTime) -> RunningTime {
+    func nextTurn(_ rules: NudgeRules, _ clock: ObservationClock) -> RunningTime {
+        let now = clock.now
         guard !row.isEmpty else { return .distantFuture }
+        if let share {
+            // What is evaluated at this instant has had its turns.
+            let wall = clock.wallNow + Milliseconds(1)
+            guard let next = share.next(from: wall, rate: rules.ratePerSecond) else {
+                return .distantFuture
+            }
+            return now + (next - clock.wallNow)
+        }
         let recent = sends.filter { now - $0 < .seconds(1) }
         guard recent.count >= rules.ratePerSecond else { return now }
         return recent[recent.count - rules.ratePerSecond] + .seconds(1)

@@ -78,6 +78,8 @@ package struct Policy: Equatable, Sendable {
     package var regionLabelsMax = 256
     /// The part of a fleet's watch that this is (K2).
     package var role = FleetRole.whole
+    /// The name of this cell; empty of what is none.
+    package var cell: [UInt8] = []
     /// Regions that must always be staffed.
     package var coverageRegions: [[UInt8]] = []
 

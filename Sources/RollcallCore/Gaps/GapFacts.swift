@@ -39,6 +39,9 @@ package struct GapGroup: Equatable, Sendable {
     package var active = 0
 
     package init() {}
+
+    /// The group of a mass that the fleet cell decided.
+    init(_ mass: FleetMass) { (id, members, active) = (mass.number, mass.members, mass.active) }
 }
 
 /// The facts that the return showed: the evidence of a verdict. Source: C2, F26.

@@ -23,9 +23,9 @@ struct MassGaps: Sendable {
 
         fileprivate mutating func open(
             _ number: Int, now: ObservedTime, named region: UInt32, in names: NameTable
-        ) -> (openings: Int, name: [UInt8]) {
+        ) -> (openings: Int, name: [UInt8], last: ObservedTime?) {
             if !names.isName(region, name) { name = names[region] }
-            people.add(number, now: now)
+            let last = people.add(number, now: now)
             openedAt = now
             alone.append(number)
             // Who fell silent again and again stands in it more than once.
@@ -33,7 +33,7 @@ struct MassGaps: Sendable {
                 var seen = Set<Int>()
                 alone = alone.filter { people.contains($0) && seen.insert($0).inserted }
             }
-            return (people.count, name)
+            return (people.count, name, last)
         }
 
         fileprivate mutating func takeAlone() -> [Int] {
@@ -64,6 +64,11 @@ struct MassGaps: Sendable {
     /// Gaps that opened so far, anywhere.
     private(set) var openings: Int64 = 0
     private var cleanedAt = ObservedTime.distantPast
+    /// True to note who falls silent, for whom that is to be said (K2).
+    var notesSilent = false
+    /// Those of whom it was not said yet, by region and instant; below 0 who counts there no more. It is in
+    /// no checkpoint.
+    private var silent: [UInt32: [ObservedTime: Int]] = [:]
 
     /// True if so many who fell silent are a mass among so many active.
     static func isMass(_ openings: Int, of active: Int) -> Bool {
@@ -82,9 +87,40 @@ struct MassGaps: Sendable {
         _ number: Int, in region: UInt32, _ names: NameTable, now: ObservedTime
     ) -> (openings: Int, name: [UInt8]) {
         openings += 1
-        return regions[region, default: Region()].open(
+        let (count, name, last) = regions[region, default: Region()].open(
             number, now: now, named: region, in: names)
+        if notesSilent {
+            if let last { silent[region, default: [:]][last, default: 0] -= 1 }
+            silent[region, default: [:]][now, default: 0] += 1
+        }
+        return (count, name)
     }
+
+    /// Takes the regions in which somebody fell silent of whom it was not said yet, with those people.
+    mutating func takeSilent(_ now: ObservedTime) -> [(region: UInt32, silent: [Summary.Silent])] {
+        if silent.isEmpty { return [] }
+        defer { silent = [:] }
+        return silent.keys.sorted().map { region in
+            let counts = (silent[region] ?? [:]).filter { at, people in
+                people != 0 && (0...RecentPeople.span.count).contains((now - at).count)
+            }
+            return (
+                region,
+                counts.keys.sorted().map { Summary.Silent(ago: now - $0, people: counts[$0] ?? 0) }
+            )
+        }
+    }
+
+    /// All who fell silent within 60 s in a region.
+    func allSilent(in region: UInt32, _ now: ObservedTime) -> [Summary.Silent] {
+        guard let people = regions[region]?.people else { return [] }
+        return people.counts
+            .filter { (0..<RecentPeople.span.count).contains((now - $0.at).count) }
+            .map { Summary.Silent(ago: now - $0.at, people: $0.people) }
+    }
+
+    /// A mass that another watch decided has this number: the next of this one gets another.
+    mutating func noteGroup(_ number: Int64) { nextGroup = max(nextGroup, number + 1) }
 
     /// The group of a mass in `region`, for somebody who belongs to it from now on, and how many
     /// do. Those who fell silent before it formed are counted already.
@@ -108,11 +144,18 @@ struct MassGaps: Sendable {
         var alone: [UInt32] = []
         let leaving = Set(numbers)
         for region in regions.keys {
+            if notesSilent { noteLeaving(leaving, region) }
             regions[region]?.people.remove(leaving)
             if regions[region]?.people.count == 0, isOver(region) { alone.append(region) }
         }
         for region in alone { regions[region] = nil }
         return alone
+    }
+
+    private mutating func noteLeaving(_ numbers: Set<Int>, _ region: UInt32) {
+        for at in regions[region]?.people.times(of: numbers) ?? [] {
+            silent[region, default: [:]][at, default: 0] -= 1
+        }
     }
 
     /// True if somebody fell silent in a region, and that is remembered.

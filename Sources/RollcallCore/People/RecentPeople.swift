@@ -17,11 +17,34 @@ struct RecentPeople: Sendable {
     /// set back (B1).
     func contains(_ number: Int) -> Bool { latest[number] != nil }
 
-    /// Notes it of person `number`.
-    mutating func add(_ number: Int, now: ObservedTime) {
+    /// Notes it of person `number`; returns when it happened to them last, if that is in the window.
+    @discardableResult
+    mutating func add(_ number: Int, now: ObservedTime) -> ObservedTime? {
         expire(now)
-        latest[number] = now
         queue.append((now, number))
+        return latest.updateValue(now, forKey: number)
+    }
+
+    /// The last times for those of some who are in the window, in no order.
+    func times(of numbers: Set<Int>) -> [ObservedTime] {
+        numbers.count < latest.count
+            ? numbers.compactMap { latest[$0] }
+            : latest.filter { numbers.contains($0.key) }.map(\.value)
+    }
+
+    /// The instants in the window, oldest first, with how many it happened to then.
+    var counts: [(at: ObservedTime, people: Int)] {
+        var counts: [(at: ObservedTime, people: Int)] = []
+        var seen = Set<Int>()
+        for (at, number) in queue[first...]
+        where latest[number] == at && seen.insert(number).inserted {
+            if counts.last?.at == at {
+                counts[counts.count - 1].people += 1
+            } else {
+                counts.append((at, 1))
+            }
+        }
+        return counts
     }
 
     /// Lets go of some.

@@ -74,6 +74,12 @@ package enum EventLine {
                 Base64.append(Summary.journalBytes(of: list), to: &text)
                 body.text("bytes", text)
             }
+        case .masses(let list):
+            line("masses", nil, at, &output) { body in
+                var text: [UInt8] = []
+                Base64.append(FleetMass.journalBytes(of: list), to: &text)
+                body.text("bytes", text)
+            }
         case .peersElsewhere(let call):
             line("company", nil, at, &output) { body in
                 // The journal holds numbers only.

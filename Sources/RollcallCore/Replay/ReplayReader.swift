@@ -242,6 +242,12 @@ package struct ReplayReader {
                 throw fault("body has no bytes of summaries")
             }
             return .summaries(list)
+        case "masses":
+            let bytes = body.summaries.flatMap { Base64.decoded($0.span, 0..<$0.count) }
+            guard let list = bytes.flatMap({ FleetMass.list(journalBytes: $0) }) else {
+                throw fault("body has no bytes of masses")
+            }
+            return .masses(list)
         case "split":
             let bytes = body.summaries.flatMap { Base64.decoded($0.span, 0..<$0.count) }
             guard let split = bytes.flatMap({ CellSplit(journalBytes: $0) }) else {

@@ -52,6 +52,8 @@ enum EventCode {
     static let fleetCell: UInt8 = 45
     /// The code of a cell that is split.
     static let split: UInt8 = 46
+    /// The code of who fell out of contact together, in whichever cells.
+    static let masses: UInt8 = 47
 }
 
 /// Puts the events of a journal together again from its rows.
@@ -177,6 +179,7 @@ package struct JournalReplay {
         case EventCode.cells: return CellMap(journalBytes: body).map { .cells($0) }
         case EventCode.split: return CellSplit(journalBytes: body).map { .split($0) }
         case EventCode.summaries: return Summary.list(journalBytes: body).map { .summaries($0) }
+        case EventCode.masses: return FleetMass.list(journalBytes: body).map { .masses($0) }
         case EventCode.fleetCell: return .fleetCell(isDark: body.first == 1)
         case EventCode.peersElsewhere:
             return PeersElsewhere(journalBytes: body).map { .peersElsewhere($0) }

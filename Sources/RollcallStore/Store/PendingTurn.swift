@@ -154,6 +154,8 @@ package struct PendingTurn {
         case .action(let report): append(EventCode.action, report.journalBytes, &engine)
         case .summaries(let list):
             append(EventCode.summaries, Summary.journalBytes(of: list), &engine)
+        case .masses(let list):
+            append(EventCode.masses, FleetMass.journalBytes(of: list), &engine)
         case .peersElsewhere(let call):
             let numbers = engine.people(of: call)
             append(EventCode.peersElsewhere, numbers.journalBytes, &engine)

@@ -4,11 +4,11 @@ import RollcallCore
 /// Source: K8.
 ///
 /// On the way two of the cells are split (K6), and nobody is the wiser. All have one clock, and what a gateway does is done here: items go to their person's cell, signs of life
-/// to all. Left out by K8, or not built yet, are: nudges, the server's word for worse (L7), a feed that
-/// is suspected (B3), ResponderOffline, which each cell decides of its own people, and masses (C1), by
-/// which another cause may be suspected.
+/// to all. Left out by K8 are: nudges, the server's word for worse (L7), a feed that is suspected (B3),
+/// ResponderOffline, which each cell decides of its own people, and the moment at which somebody who is
+/// silent already is known to be one of a mass (C1).
 struct CellTrial {
-    private static let summaryEvery = Milliseconds.seconds(14)
+    fileprivate static let summaryEvery = Milliseconds.seconds(14)
 
     private var whole: StoryEngine
     private var cells: [StoryEngine]
@@ -23,9 +23,8 @@ struct CellTrial {
     private var decisions = 0
     private var told = Decided()
     private var heard = Decided()
-    /// The kinds of difference that K8 allows, as often as they were met.
-    private(set) var differences: [String: Int] = [:]
-
+    private var masses: [FleetMass] = []
+    private var suspicions = CellSuspicions()
     /// The decisions of one side, as they are compared.
     private struct Decided {
         /// Everybody's, each person's in their order.
@@ -67,7 +66,7 @@ struct CellTrial {
                 throw Failure(line: trial.line, check: "cells", detail: broken)
             }
         }
-        return (trial.decisions, trial.differences)
+        return (trial.decisions, trial.suspicions.differences)
     }
 
     // MARK: - Telling
@@ -228,6 +227,12 @@ struct CellTrial {
             return copy
         }
         _ = fleet.engine.fold(.summaries(summaries), at: instant)
+        guard fleet.engine.masses.masses != masses else { return }
+        masses = fleet.engine.masses.masses
+        precondition(Event.masses(masses).isCredible, "what the fleet cell decides can be")
+        for place in cells.indices {
+            _ = cells[place].engine.fold(.masses(masses), at: instant)
+        }
     }
 
     private mutating func close() {
@@ -272,13 +277,16 @@ struct CellTrial {
         }
         for id in Set(told.people.keys).union(heard.people.keys).sorted() {
             let (a, b) = (told.people[id] ?? [], heard.people[id] ?? [])
+            suspicions.follow(id, a, b)
             if a == b { continue }
             guard (a + b).contains(where: \.isOfMass),
                 a.compactMap(\.withoutSuspicion) == b.compactMap(\.withoutSuspicion)
             else {
                 throw Failure(line: line, check: "K8", detail: "one engine \(a), cells \(b)")
             }
-            differences["suspected otherwise: masses are each cell's (C1)", default: 0] += 1
+        }
+        if let fault = suspicions.settle(at: whole.engine.clock.wallNow.milliseconds) {
+            throw Failure(line: line, check: "K8", detail: fault)
         }
         decisions += told.fleet.count + told.people.values.reduce(0) { $0 + $1.count }
         (told, heard) = (Decided(), Decided())
@@ -312,10 +320,59 @@ extension StoryDecision {
     fileprivate var withoutSuspicion: StoryDecision? {
         guard case .gap(let at, let id, let state, _, let verdict) = self else { return self }
         if state == "judged" { return nil }
-        return .gap(
-            at: at, responderID: id, state: state, suspected: "",
-            verdict: verdict.map { _ in "" })
+        return .gap(at: at, responderID: id, state: state, suspected: "", verdict: verdict)
     }
+}
+
+/// The silent whom one engine puts down to a mass, until the cells do: the fleet cell says so a moment later.
+private struct CellSuspicions {
+    /// The last that was said of somebody's gap.
+    private struct Last {
+        var suspected = ""
+        var isOver = false
+
+        mutating func take(_ decisions: [StoryDecision]) {
+            for case .gap(_, _, let state, let suspected, _) in decisions {
+                self = Last(suspected: suspected, isOver: state == "closed" || state == "verdict")
+            }
+        }
+
+        var isOfMass: Bool { suspected == "mass_gap" }
+    }
+
+    private var last: [String: (whole: Last, cells: Last)] = [:]
+    /// Those of whom the cells have not said the same yet, and since when.
+    private var owed: [String: Int64] = [:]
+    /// The kinds of difference that K8 allows, as often as they were met.
+    private(set) var differences: [String: Int] = [:]
+
+    mutating func follow(_ id: String, _ whole: [StoryDecision], _ cells: [StoryDecision]) {
+        last[id, default: (Last(), Last())].whole.take(whole)
+        last[id, default: (Last(), Last())].cells.take(cells)
+    }
+
+    /// Looks at everybody of whom something else is said; returns the first difference that is none of those
+    /// that are allowed.
+    mutating func settle(at now: Int64) -> String? {
+        for (id, (whole, cells)) in last.sorted(by: { $0.key < $1.key }) {
+            if whole.isOver { last[id] = nil }
+            guard whole.suspected != cells.suspected else {
+                if owed.removeValue(forKey: id) != nil { note("said a moment later (C1)") }
+                continue
+            }
+            let since = owed[id] ?? now
+            guard whole.isOfMass, now - since <= 2 * CellTrial.summaryEvery.count else {
+                return "\(id): one engine suspects \(whole.suspected), cells \(cells.suspected)"
+            }
+            owed[id] = since
+            guard whole.isOver else { continue }
+            note("over before it was said (C1)")
+            owed[id] = nil
+        }
+        return nil
+    }
+
+    private mutating func note(_ kind: String) { differences[kind, default: 0] += 1 }
 }
 
 extension Policy {

@@ -1,0 +1,246 @@
+/// People of one region who fell out of contact together, in whichever cells they are. The fleet cell decides
+/// it, and its cells take it. Source: C1, K2.
+package struct FleetMass: Equatable, Sendable {
+    /// Rising with each mass of this fleet cell, from 1 on.
+    package var number: Int64 = 0
+    /// The region's name.
+    package var region: [UInt8] = []
+    /// Whoever fell silent after this instant,
+    package var from = Timestamp.distantPast
+    /// and not after this one, belongs to it. It moves on while more do.
+    package var to = Timestamp.distantPast
+    /// People of it so far, in all cells.
+    package var members = 0
+    /// The region's active people, in all cells, when somebody joined last.
+    package var active = 0
+
+    package init() {}
+
+    /// True of an instant at which somebody fell silent who belongs to it.
+    func contains(_ openedAt: Timestamp) -> Bool { from < openedAt && openedAt <= to }
+
+    /// False for what no fleet cell can have decided.
+    package var isCredible: Bool {
+        let times =
+            Timestamp(milliseconds: 0)...Timestamp(milliseconds: RFC3339.millisecondsMax)
+        return (1...Int64.max / 2).contains(number)
+            && (1...Summary.nameBytesMax).contains(region.count)
+            && times.contains(from) && times.contains(to) && from < to
+            && (MassGaps.countMin...Summary.peopleMax).contains(members)
+            && (0...Summary.peopleMax).contains(active)
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&number)
+        archive.code(&region)
+        archive.code(&from)
+        archive.code(&to)
+        archive.code(&members)
+        archive.code(&active)
+    }
+
+    /// Several of them, as the journal keeps them.
+    package static func journalBytes(of list: [FleetMass]) -> [UInt8] {
+        var copy = list
+        return Archive.bytes { $0.code(&copy, empty: FleetMass()) { $1.code(&$0) } }
+    }
+
+    /// Those of some bytes; nil if they make no sense, or no fleet cell can have said so.
+    package static func list(journalBytes: [UInt8]) -> [FleetMass]? {
+        var list: [FleetMass] = []
+        guard
+            Archive.reads(
+                part: journalBytes, { $0.code(&list, empty: FleetMass()) { $1.code(&$0) } })
+        else { return nil }
+        return list.allSatisfy(\.isCredible) ? list : nil
+    }
+}
+
+/// The fleet cell's knowledge of who fell out of contact lately, region by region, and the masses of them.
+/// Source: C1, K2.
+package struct FleetMasses: Sendable {
+    /// A mass to which nobody came for so long is handed out no more: no cell that is heard lacks it then.
+    private static let handedFor = Milliseconds.seconds(10 * 60)
+
+    /// Different people of one cell who fell silent at one instant.
+    private struct Fallen: Equatable {
+        var at = ObservedTime.distantPast
+        var cell: [UInt8] = []
+        var people = 0
+    }
+
+    /// Those of one region within the last 60 s, oldest first.
+    private struct Region {
+        var fallen: [Fallen] = []
+        var people = 0
+        /// Those of them who fell silent since the last time that they were a mass.
+        var joining = 0
+        /// The number of the mass that they belong to; 0 without one.
+        var mass: Int64 = 0
+
+        mutating func expire(_ now: ObservedTime) {
+            guard let first = fallen.first, now - first.at >= RecentPeople.span else { return }
+            let kept = fallen.firstIndex { now - $0.at < RecentPeople.span } ?? fallen.count
+            people -= fallen[..<kept].reduce(0) { $0 + $1.people }
+            fallen.removeFirst(kept)
+        }
+
+        mutating func add(_ one: Fallen) {
+            let place = fallen.lastIndex { $0.at <= one.at }.map { $0 + 1 } ?? 0
+            if place > 0, fallen[place - 1].at == one.at, fallen[place - 1].cell == one.cell {
+                fallen[place - 1].people += one.people
+            } else {
+                fallen.insert(one, at: place)
+            }
+            people += one.people
+        }
+
+        /// One who fell silent again is counted once, where they did so last.
+        mutating func move(from at: ObservedTime, _ cell: [UInt8], _ count: Int) {
+            guard let place = fallen.firstIndex(where: { $0.at == at && $0.cell == cell }) else {
+                return
+            }
+            let moved = min(count, fallen[place].people)
+            fallen[place].people -= moved
+            people -= moved
+            if fallen[place].people == 0 { fallen.remove(at: place) }
+        }
+
+        mutating func remove(_ cell: [UInt8]) {
+            fallen.removeAll { $0.cell == cell }
+            people = fallen.reduce(0) { $0 + $1.people }
+        }
+    }
+
+    private var regions: [[UInt8]: Region] = [:]
+    /// The masses that are handed out, by their numbers.
+    package private(set) var masses: [FleetMass] = []
+    private var nextNumber: Int64 = 1
+    private var cleanedAt = ObservedTime.distantPast
+
+    init() {}
+
+    /// True if nothing of it was ever known: nothing of this is written.
+    var isEmpty: Bool { regions.isEmpty && masses.isEmpty && nextNumber == 1 }
+
+    /// Takes what a cell says of those who fell silent in a region, among so many active people of all cells.
+    mutating func take(
+        _ change: Summary.Change, of cell: [UInt8], active: Int, _ clock: ObservationClock
+    ) {
+        let (now, name) = (clock.observedNow, change.region)
+        clean(now)
+        var region = regions[name] ?? Region()
+        if change.kind == .allSilent { region.remove(cell) }
+        // It may come late.
+        let said = now - max(Milliseconds(0), clock.wallNow - change.at)
+        for one in change.silent where one.people < 0 {
+            region.move(from: said - one.ago, cell, -one.people)
+        }
+        for one in change.silent where one.people > 0 {
+            region.add(Fallen(at: said - one.ago, cell: cell, people: one.people))
+            if change.kind == .silent { region.joining += one.people }
+        }
+        region.expire(now)
+        regions[name] = region.people == 0 ? nil : region
+        // Whoever fell silent before was looked at then.
+        if change.silent.contains(where: { $0.people > 0 && $0.ago.count == 0 }) {
+            look(in: name, active: active, clock)
+        }
+    }
+
+    /// Looks whether those who fell silent lately in a region are a mass among so many active people.
+    mutating func look(in name: [UInt8], active: Int, _ clock: ObservationClock) {
+        guard var region = regions[name], MassGaps.isMass(region.people, of: active) else { return }
+        join(name, &region, active: active, clock.wallNow)
+        regions[name] = region
+    }
+
+    /// Those who fell silent within 60 s in a region are a mass: the one to which somebody came last, unless
+    /// that is 60 s ago.
+    private mutating func join(
+        _ name: [UInt8], _ region: inout Region, active: Int, _ wall: Timestamp
+    ) {
+        let joining = min(region.joining, region.people)
+        region.joining = 0
+        if let place = place(of: region.mass), wall - masses[place].to < RecentPeople.span {
+            masses[place].members += joining
+            masses[place].active = active
+            masses[place].to = max(masses[place].to, wall)
+            return
+        }
+        var mass = FleetMass()
+        (mass.number, mass.region) = (nextNumber, name)
+        (mass.from, mass.to) = (wall - RecentPeople.span, wall)
+        (mass.members, mass.active) = (region.people, active)
+        region.mass = nextNumber
+        nextNumber += 1
+        masses.append(mass)
+    }
+
+    /// The place of a mass by its number; they are in that order.
+    private func place(of number: Int64) -> Int? {
+        var range = masses.startIndex..<masses.endIndex
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            if masses[middle].number == number { return middle }
+            range =
+                masses[middle].number < number
+                ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return nil
+    }
+
+    /// Forgets what is old, now and then.
+    private mutating func clean(_ now: ObservedTime) {
+        guard now - cleanedAt >= RecentPeople.span else { return }
+        cleanedAt = now
+        for name in regions.keys {
+            regions[name]?.expire(now)
+            if regions[name]?.people == 0 { regions[name] = nil }
+        }
+    }
+
+    /// Lets go of masses that are handed out no more.
+    mutating func forget(_ wall: Timestamp) {
+        if let first = masses.first, wall - first.to >= Self.handedFor {
+            masses.removeAll { wall - $0.to >= Self.handedFor }
+        }
+    }
+
+    /// Observed time was set back (B1).
+    mutating func clampInstants(to now: ObservedTime) {
+        cleanedAt = min(cleanedAt, now)
+        for name in regions.keys {
+            for place in regions[name]?.fallen.indices ?? 0..<0 {
+                if let at = regions[name]?.fallen[place].at {
+                    regions[name]?.fallen[place].at = min(at, now)
+                }
+            }
+        }
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&nextNumber)
+        archive.code(&cleanedAt)
+        archive.code(&masses, empty: FleetMass()) { $1.code(&$0) }
+        var list = regions.keys
+            .sorted { $0.lexicographicallyPrecedes($1) }
+            .map { ($0, regions[$0] ?? Region()) }
+        archive.code(&list, empty: ([], Region())) { archive, entry in
+            archive.code(&entry.0)
+            archive.code(&entry.1.joining)
+            archive.code(&entry.1.mass)
+            archive.code(&entry.1.fallen, empty: Fallen()) { archive, fallen in
+                archive.code(&fallen.at)
+                archive.code(&fallen.cell)
+                archive.code(&fallen.people)
+            }
+        }
+        guard archive.isReading else { return }
+        regions = [:]
+        for (name, var region) in list {
+            region.people = region.fallen.reduce(0) { $0 + $1.people }
+            regions[name] = region
+        }
+    }
+}

@@ -1,0 +1,238 @@
+import Testing
+
+@testable import RollcallCore
+
+/// Masses of people who are in several cells. Source: C1, K2.
+@Suite struct FleetMassTests {
+    private static let harbour = Array("harbour".utf8)
+
+    private func ids(_ cell: String, _ count: Int) -> [String] {
+        (0..<count).map { "\(cell)\($0)" }
+    }
+
+    /// The suspicions in a cell, by ids.
+    private func causes(_ cell: Engine) -> [String: GapCause] {
+        var causes: [String: GapCause] = [:]
+        for number in 0..<cell.roster.count {
+            let id = String(decoding: cell.roster.id(number), as: UTF8.self)
+            causes[id] = cell.gaps.cause(of: number)
+        }
+        return causes
+    }
+
+    private func copy(_ engine: Engine) throws -> Engine {
+        let checkpoint = Checkpoint(engine)
+        var reader = CheckpointReader()
+        for index in 0..<checkpoint.sliceCount { reader.take(checkpoint.slice(index)) }
+        return try #require(reader.finish())
+    }
+
+    @Test func `C1, K2: those who fall silent together are a mass, in whichever cells they are`() {
+        var fleet = SmallFleet()
+        // All of b stay, but for two.
+        fleet.report(ids("a", 3), to: 0, at: 0)
+        fleet.report(ids("b", 2), to: 1, at: 0)
+        for second in [0, 60] as [Int64] { fleet.report(ids("c", 10), to: 1, at: second) }
+        fleet.pass(to: 89)
+        #expect(fleet.fleet.masses.masses == [])
+        fleet.pass(to: 91)
+        // Five of fifteen.
+        let mass = fleet.fleet.masses.masses
+        #expect(mass.map(\.members) == [5] && mass.map(\.active) == [15])
+        #expect(causes(fleet.cells[0]).values.allSatisfy { $0 == .massGap })
+        #expect(causes(fleet.cells[1]) == ["b0": .massGap, "b1": .massGap])
+        #expect(fleet.cells[0].gaps[0]?.report.facts.group?.members == 5)
+        #expect(fleet.cells[0].gaps[0]?.report.firstSuspected == .unexplained)
+        // The fleet cell's alerts say so.
+        let said = fleet.fleet.cells.summary(in: nil).causes
+        #expect(said.map(\.cause) == [.massGap] && said.map(\.people.absent) == [5])
+    }
+
+    @Test func `C1, K2: a mass in one cell is none if most of the region is elsewhere`() {
+        var fleet = SmallFleet()
+        fleet.report(ids("a", 5), to: 0, at: 0)
+        for second in [0, 60] as [Int64] { fleet.report(ids("b", 12), to: 1, at: second) }
+        fleet.pass(to: 91)
+        // Five of seventeen.
+        #expect(fleet.fleet.masses.masses == [])
+        #expect(causes(fleet.cells[0]).values.allSatisfy { $0 == .unexplained })
+    }
+
+    @Test func `C1, K2: it goes on while more fall silent, and those before belong to it`() {
+        var fleet = SmallFleet()
+        fleet.report(ids("a", 4), to: 0, at: 0)
+        fleet.report(["late"], to: 1, at: 59)
+        fleet.report(["later"], to: 1, at: 118)
+        fleet.report(["last"], to: 0, at: 179)
+        fleet.pass(to: 150)
+        // Four at 90 s and one at 149 s: within 60 s.
+        #expect(fleet.fleet.masses.masses.map(\.members) == [5])
+        #expect(causes(fleet.cells[0])["a0"] == .massGap)
+        fleet.pass(to: 209)
+        // One more at 208 s, and the four are 60 s ago.
+        #expect(causes(fleet.cells[1]) == ["late": .massGap, "later": .unexplained])
+        fleet.pass(to: 270)
+        #expect(fleet.fleet.masses.masses.count == 1)
+        #expect(causes(fleet.cells[0])["last"] == .unexplained)
+    }
+
+    @Test func `C1, K2: somebody who falls silent twice is one of them once`() {
+        var fleet = SmallFleet { policy in
+            policy.onDuty = Policy.Profile(expected: 5, degradedAfter: 10, offlineAfter: 600)
+        }
+        fleet.report(ids("a", 2), to: 0, at: 0)
+        fleet.report(ids("b", 2), to: 1, at: 0)
+        fleet.pass(to: 12)
+        // They are back, and silent again from 30 s on.
+        fleet.report(ids("a", 2), to: 0, at: 20)
+        fleet.report(ids("b", 2), to: 1, at: 20)
+        fleet.pass(to: 40)
+        #expect(fleet.fleet.masses.masses == [])
+        // 60 s after the first time, and not after the second.
+        fleet.report(["fifth"], to: 1, at: 70)
+        fleet.pass(to: 85)
+        #expect(fleet.fleet.masses.masses.map(\.members) == [5])
+    }
+
+    @Test
+    func
+        `K2: who is back, or belongs to a group, is none of it, and the same again changes nothing`()
+    {
+        var fleet = SmallFleet()
+        fleet.report(ids("a", 5), to: 0, at: 0)
+        fleet.muted = [0]
+        fleet.pass(to: 91)
+        fleet.report(["a4"], to: 0, at: 92)
+        var mass = FleetMass()
+        (mass.number, mass.region) = (7, Self.harbour)
+        mass.from = fleet.cells[0].clock.wallNow - .seconds(30)
+        mass.to = fleet.cells[0].clock.wallNow
+        (mass.members, mass.active) = (9, 9)
+        let now = fleet.cells[0].clock.now
+        #expect(fleet.cells[0].fold(.masses([mass]), at: now).accepted == 4)
+        #expect(causes(fleet.cells[0])["a4"] == nil)
+        mass.number = 8
+        #expect(fleet.cells[0].fold(.masses([mass]), at: now).accepted == 0)
+        #expect(fleet.cells[0].gaps[0]?.report.facts.group?.id == 7)
+        // Elsewhere, and before.
+        mass.region = Array("hills".utf8)
+        #expect(fleet.cells[0].fold(.masses([mass]), at: now).accepted == 0)
+        for role in [FleetRole.whole, .fleet] {
+            var policy = Policy()
+            policy.role = role
+            var other = Engine(policy: policy)
+            #expect(other.fold(.masses([mass]), at: now).accepted == 0)
+        }
+    }
+
+    @Test func `C1: a mass takes who fell silent after it began, and not after it ended`() {
+        var mass = FleetMass()
+        mass.from = Timestamp(milliseconds: 1000)
+        mass.to = Timestamp(milliseconds: 61_000)
+        let inside = [1000, 1001, 61_000, 61_001].map { mass.contains(Timestamp(milliseconds: $0)) }
+        #expect(inside == [false, true, true, false])
+    }
+
+    @Test func `J1, K2: a checkpoint has who fell silent lately, and the masses`() throws {
+        var fleet = SmallFleet()
+        fleet.report(ids("a", 6), to: 0, at: 0)
+        fleet.report(ids("b", 3), to: 1, at: 30)
+        fleet.pass(to: 100)
+        fleet.fleet = try copy(fleet.fleet)
+        #expect(fleet.fleet.masses.masses.map(\.members) == [6])
+        fleet.pass(to: 121)
+        // The three belong to the same, within 60 s of the six.
+        #expect(fleet.fleet.masses.masses.map(\.members) == [9])
+        #expect(fleet.fleet.masses.masses.map(\.number) == [1])
+        fleet.cells[0] = try copy(fleet.cells[0])
+        #expect(causes(fleet.cells[0])["a0"] == .massGap)
+    }
+
+    @Test func `K2: a fleet cell that was away looks at those who fell silent meanwhile`() {
+        var fleet = SmallFleet()
+        fleet.report(ids("a", 6), to: 0, at: 0)
+        fleet.muted = [0, 1]
+        fleet.pass(to: 95)
+        // It asks for everything.
+        fleet.cells[0].sayAll()
+        fleet.muted = []
+        fleet.pass(to: 96)
+        #expect(fleet.fleet.masses.masses.map(\.members) == [6])
+        #expect(causes(fleet.cells[0]).values.allSatisfy { $0 == .massGap })
+        // Everything again counts nobody twice.
+        fleet.cells[0].sayAll()
+        fleet.pass(to: 97)
+        #expect(fleet.fleet.masses.masses.map(\.members) == [6])
+    }
+
+    @Test func `I11, K2: whoever is erased is one of them no more`() {
+        var fleet = SmallFleet()
+        fleet.report(ids("a", 4), to: 0, at: 0)
+        fleet.report(["b0"], to: 1, at: 20)
+        fleet.pass(to: 100)
+        _ = fleet.cells[0].fold(
+            .erase(.id(Array("a0".utf8)), source: EventSource.standard),
+            at: SmallFleet.instant(100))
+        fleet.pass(to: 111)
+        // Four are left.
+        #expect(fleet.fleet.masses.masses == [])
+    }
+
+    @Test func `K2: a mass is handed out for ten minutes`() {
+        var fleet = SmallFleet()
+        fleet.report(ids("a", 5), to: 0, at: 0)
+        fleet.pass(to: 689)
+        #expect(fleet.fleet.masses.masses.count == 1)
+        fleet.pass(to: 691)
+        #expect(fleet.fleet.masses.masses == [])
+    }
+
+    @Test func `K2: what nobody can have decided is refused`() {
+        var mass = FleetMass()
+        (mass.number, mass.region) = (1, Self.harbour)
+        (mass.from, mass.to) = (Timestamp(milliseconds: 1), Timestamp(milliseconds: 2))
+        (mass.members, mass.active) = (5, 0)
+        #expect(mass.isCredible)
+        #expect(FleetMass.list(journalBytes: FleetMass.journalBytes(of: [mass])) == [mass])
+        let changes: [(inout FleetMass) -> Void] = [
+            { $0.number = 0 }, { $0.region = [] }, { $0.from = $0.to }, { $0.members = 4 },
+            { $0.active = -1 }, { $0.to = .distantFuture }, { $0.from = .distantPast },
+        ]
+        for change in changes {
+            var other = mass
+            change(&other)
+            #expect(!other.isCredible)
+            #expect(FleetMass.list(journalBytes: FleetMass.journalBytes(of: [other])) == nil)
+        }
+    }
+
+    @Test func `K2: what was noted before the wall was set back can be said`() {
+        var fleet = SmallFleet()
+        fleet.report(ids("a", 2), to: 0, at: 0)
+        fleet.cells[0].advance(to: SmallFleet.instant(95))
+        _ = fleet.cells[0].fold(.clock(step: .seconds(-86_400)), at: SmallFleet.instant(95))
+        let summary = fleet.cells[0].takeSummary(
+            of: SmallFleet.name(0), position: 1000, through: SmallFleet.instant(96))
+        #expect(summary.changes.contains { $0.kind == .silent })
+        #expect(Event.summaries([summary]).isCredible)
+    }
+
+    @Test func `K2: an older word of a cell never comes after its newer one`() {
+        var fleet = SmallFleet()
+        fleet.pass(to: 10)
+        var said = Summary()
+        (said.cell, said.position) = (SmallFleet.name(0), 1_000_000)
+        said.through = fleet.fleet.clock.wall(SmallFleet.instant(12))
+        for (seconds, people) in [(5, 9), (11, 7)] as [(Int64, Int)] {
+            var summary = RegionSummary()
+            summary.byStatus[0] = people
+            said.changes.append(
+                Summary.Change(
+                    at: fleet.fleet.clock.wall(SmallFleet.instant(seconds)), region: Self.harbour,
+                    summary: summary))
+        }
+        // The fleet cell has come to 10 s already: what was so at 5 s counts before what was at 11 s.
+        _ = fleet.fleet.fold(.summaries([said]), at: SmallFleet.instant(12))
+        #expect(fleet.fleet.aggregates.active == 7)
+    }
+}
