@@ -690,7 +690,7 @@ inputs:
         self.ask(cell, "GET", "/v1/cells/summary?after=x", 400, headers=own)
         self.ask(server, "GET", "/v1/cells/summary", 404)
         groups = {"circles": ["home"], "regions": ["harbour"]}
-        mass = {"number": 1, "region": "harbour", "from": "2026-11-21T15:03:20Z",
+        mass = {"number": 1, "region": "harbour", "since": "2026-11-21T15:04:20Z",
                 "to": "2026-11-21T15:04:20Z", "people": 5, "active": 5}
         for method, path, body in (
                 ("POST", "/v1/cells/company", groups),
@@ -702,7 +702,7 @@ inputs:
             self.ask(cell, method, path, 413, b" " * ((8 << 20) + 1), own)
             self.ask(cell, method, path, 415, "{}", {**own, "Content-Type": "text/plain"})
             self.ask(server, method, path, 404, body)
-        for change in ({"number": 0}, {"people": 4}, {"from": mass["to"]}, {"region": ""},
+        for change in ({"number": 0}, {"people": 4}, {"since": "2026-11-21T15:04:21Z"}, {"region": ""},
                        {"active": -1}, {"to": "yesterday"}):
             self.ask(cell, "PUT", "/v1/cells/masses", 422, {"masses": [{**mass, **change}]}, own)
         fleet = self.serve(

@@ -104,7 +104,7 @@ enum EngineSamples {
     static let mass: FleetMass = {
         var mass = FleetMass()
         (mass.number, mass.region) = (1, Array("harbour".utf8))
-        mass.from = Timestamp(milliseconds: start.milliseconds)
+        mass.since = Timestamp(milliseconds: start.milliseconds)
         mass.to = Timestamp(milliseconds: start.milliseconds + 60_000)
         (mass.members, mass.active) = (5, 9)
         return mass

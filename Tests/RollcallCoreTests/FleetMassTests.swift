@@ -105,8 +105,7 @@ import Testing
         fleet.report(["a4"], to: 0, at: 92)
         var mass = FleetMass()
         (mass.number, mass.region) = (7, Self.harbour)
-        mass.from = fleet.cells[0].clock.wallNow - .seconds(30)
-        mass.to = fleet.cells[0].clock.wallNow
+        (mass.since, mass.to) = (fleet.cells[0].clock.wallNow, fleet.cells[0].clock.wallNow)
         (mass.members, mass.active) = (9, 9)
         let now = fleet.cells[0].clock.now
         #expect(fleet.cells[0].fold(.masses([mass]), at: now).accepted == 4)
@@ -125,11 +124,16 @@ import Testing
         }
     }
 
-    @Test func `C1: a mass takes who fell silent after it began, and not after it ended`() {
+    @Test
+    func `C1: a mass takes who fell silent within 60 s before it began, and not after it ended`() {
         var mass = FleetMass()
-        mass.from = Timestamp(milliseconds: 1000)
-        mass.to = Timestamp(milliseconds: 61_000)
-        let inside = [1000, 1001, 61_000, 61_001].map { mass.contains(Timestamp(milliseconds: $0)) }
+        mass.since = Timestamp(milliseconds: 61_000)
+        mass.to = Timestamp(milliseconds: 70_000)
+        var clock = ObservationClock()
+        clock.now = RunningTime(milliseconds: 100_000)
+        let inside = [1000, 1001, 70_000, 70_001].map {
+            mass.instants(clock).contains(ObservedTime(milliseconds: $0))
+        }
         #expect(inside == [false, true, true, false])
     }
 
@@ -190,13 +194,14 @@ import Testing
     @Test func `K2: what nobody can have decided is refused`() {
         var mass = FleetMass()
         (mass.number, mass.region) = (1, Self.harbour)
-        (mass.from, mass.to) = (Timestamp(milliseconds: 1), Timestamp(milliseconds: 2))
+        (mass.since, mass.to) = (Timestamp(milliseconds: 1), Timestamp(milliseconds: 1))
         (mass.members, mass.active) = (5, 0)
         #expect(mass.isCredible)
         #expect(FleetMass.list(journalBytes: FleetMass.journalBytes(of: [mass])) == [mass])
         let changes: [(inout FleetMass) -> Void] = [
-            { $0.number = 0 }, { $0.region = [] }, { $0.from = $0.to }, { $0.members = 4 },
-            { $0.active = -1 }, { $0.to = .distantFuture }, { $0.from = .distantPast },
+            { $0.number = 0 }, { $0.region = [] }, { $0.since = $0.to + Milliseconds(1) },
+            { $0.members = 4 },
+            { $0.active = -1 }, { $0.to = .distantFuture }, { $0.since = .distantPast },
         ]
         for change in changes {
             var other = mass

@@ -119,4 +119,16 @@ import Testing
         }
         #expect(changes == 120_000)
     }
+
+    @Test func `K6, J3: what two halves of a cell say from one instant on can be read again`() {
+        var inbox = SummaryInbox()
+        let now = Self.wall(3000)
+        inbox.put(Self.summary("a", through: 1000, changes: [900]), at: now)
+        inbox.put(Self.summary("b", through: 1200, changes: [1100], isWhole: true), at: now)
+        let said = inbox.take(
+            through: Self.wall(2000), splits: [(Array("a".utf8), Array("b".utf8))])
+        #expect(Self.stamps(said) == [[2000], [2000]])
+        #expect(Event.summaries(said).isCredible)
+        #expect(Summary.list(journalBytes: Summary.journalBytes(of: said)) == said)
+    }
 }

@@ -319,8 +319,8 @@ extension Route {
             "Tells a cell who fell out of contact together",
             """
             The fleet cell does, of the people of one region in whichever cells they are. Whoever fell silent \
-            there after `from`, and not after `to`, and is still, and belongs to no group, belongs to this one; \
-            the same again changes nothing. 404 at a watch that is no cell, 503 at a member that does not lead.
+            within 60 s before `since`, or later, and not after `to`, and is still, and belongs to no group, belongs \
+            to this one; the same again changes nothing. 404 at a watch that is no cell, 503 at a member that does not lead.
             """,
             body: "Masses", answers: [200: "MassesTaken"], problems: [404, 422, 503]
         ) { $0.putMasses($1.request, $1.answer) },

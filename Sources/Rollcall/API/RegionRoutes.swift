@@ -126,7 +126,13 @@ struct RegionList {
         let flapping = row.number.map { engine.aggregates.flapping(in: $0) } ?? 0
         StatusJSON.count("flapping", flapping, to: &body)
         JSONWriter.raw(
-            mustBeStaffed ? ",\"must_be_staffed\":true}" : ",\"must_be_staffed\":false}",
+            mustBeStaffed ? ",\"must_be_staffed\":true" : ",\"must_be_staffed\":false",
             to: &body)
+        if let unlit = row.number.map({ engine.unlit(in: $0) }), unlit.active > 0 {
+            let online = Int(Status.online.rawValue)
+            StatusJSON.count("unknown", unlit.active, to: &body)
+            StatusJSON.count("known_online", counts[online] - unlit.byStatus[online], to: &body)
+        }
+        JSONWriter.raw("}", to: &body)
     }
 }

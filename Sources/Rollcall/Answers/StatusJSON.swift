@@ -62,12 +62,15 @@ enum StatusJSON {
             "clocks": ClockJSON.list(view.engine, edge), "store": store(view.store),
             "alerts": alerts(view),
             "nobody_reached": view.store.unreached.tree,
-            "nudges": [
-                "mode": AlertJSON.word(standing.mode.word),
-                "sink": AlertJSON.word(standing.sink.word),
-                "frozen_until": standing.frozenUntil.map { AlertJSON.time($0) } ?? nil,
-                "pending": .integer(Int64(view.store.pushesPending)),
-            ],
+            // The fleet cell knows nobody: its cells nudge.
+            "nudges": view.engine.policy.role == .fleet
+                ? nil
+                : [
+                    "mode": AlertJSON.word(standing.mode.word),
+                    "sink": AlertJSON.word(standing.sink.word),
+                    "frozen_until": standing.frozenUntil.map { AlertJSON.time($0) } ?? nil,
+                    "pending": .integer(Int64(view.store.pushesPending)),
+                ],
             "receivers": .list(
                 view.engine.policy.receivers.map { receiver in
                     let pending = view.store.messagesPending[receiver.name] ?? 0

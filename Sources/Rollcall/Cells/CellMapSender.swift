@@ -73,8 +73,8 @@ private final class CellMapWorker: @unchecked Sendable {
         var silences: FleetSilences?
         var silencesProblem: String?
         var silencesFrom = Int64.min / 4
-        /// The masses that it was told of, by their numbers, each until when.
-        var masses: [Int64: Timestamp] = [:]
+        /// The masses that it was told of, by their numbers, each as it was then.
+        var masses: [Int64: FleetMass] = [:]
         var massesFrom = Int64.min / 4
         /// The address that answered last.
         var url: [UInt8] = []
@@ -288,10 +288,10 @@ private final class CellMapWorker: @unchecked Sendable {
         let masses = board.masses
         guard var work = works[cell.name], work.standing.problem == nil else { return }
         let now = ClockReading.now().elapsed
-        let news = masses.filter { work.masses[$0.number] != $0.to }.prefix(FleetMass.toldMax)
+        let news = masses.filter { work.masses[$0.number] != $0 }.prefix(FleetMass.toldMax)
         guard !news.isEmpty, now >= work.massesFrom else { return }
         if caller.tell(Array(news), to: inOrder(cell, work)) {
-            for mass in news { work.masses[mass.number] = mass.to }
+            for mass in news { work.masses[mass.number] = mass }
             if work.masses.count > 2 * masses.count + 64 {
                 let held = Set(masses.map(\.number))
                 work.masses = work.masses.filter { held.contains($0.key) }

@@ -11,7 +11,7 @@ extension FleetMass {
     var tree: JSONTree {
         [
             "number": .integer(number), "region": .text(String(decoding: region, as: UTF8.self)),
-            "from": .text(RFC3339.string(from)), "to": .text(RFC3339.string(to)),
+            "since": .text(RFC3339.string(since)), "to": .text(RFC3339.string(to)),
             "people": .integer(Int64(members)), "active": .integer(Int64(active)),
         ]
     }
@@ -23,13 +23,13 @@ extension FleetMass {
             return RFC3339.parse(bytes.span, bytes.indices)
         }
         guard let number = tree["number"]?.whole, let region = tree["region"]?.text,
-            let from = time(tree["from"]), let to = time(tree["to"]),
+            let since = time(tree["since"]), let to = time(tree["to"]),
             let people = tree["people"]?.whole,
             let active = tree["active"]?.whole
         else { return nil }
         self.init()
         (self.number, self.region) = (number, Array(region.utf8))
-        (self.from, self.to) = (from, to)
+        (self.since, self.to) = (since, to)
         (members, self.active) = (Int(people), Int(active))
         if !isCredible { return nil }
     }

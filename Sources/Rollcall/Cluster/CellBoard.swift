@@ -185,6 +185,14 @@ package final class CellBoard: Sendable {
     func append(to page: inout Exposition) {
         if isAlone { return }
         page.family(
+            "rollcall_cell_role", .gauge,
+            "1, with the part that this watch has in a fleet of many cells.")
+        switch role {
+        case .cell(let name):
+            page.sample(["role": .word("cell"), "cell": .bytes(name)], 1)
+        case .alone, .fleet: page.sample(["role": .word("fleet")], 1)
+        }
+        page.family(
             "rollcall_cell_map_version", .gauge,
             "Version of the map of the fleet's cells that is held here, or 0.")
         page.sample(Quantity(Int(map?.version ?? 0)))

@@ -60,6 +60,8 @@ struct SummaryInbox {
             guard joined.contains(summary.cell) else { return summary }
             var summary = summary
             for place in summary.changes.indices { summary.changes[place].at = wall }
+            // What it says of that instant was said by then.
+            summary.through = max(summary.through, wall)
             return summary
         }
     }

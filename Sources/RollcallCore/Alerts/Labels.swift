@@ -76,4 +76,6 @@ extension [LabelMatcher] {
 extension Label {
     /// The name of the label that names a region.
     static let region = Array("region".utf8)
+    /// The name of the label that names a cell.
+    static let cell = Array("cell".utf8)
 }

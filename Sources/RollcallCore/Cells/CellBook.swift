@@ -37,6 +37,11 @@ package struct CellBook: Sendable {
         /// True before it said anything, and while it may be waited for.
         var isAwaited: Bool { position == 0 && !isDark }
 
+        /// What it said of a region last, or of all of them, without causes.
+        func numbers(in region: UInt32?) -> RegionSummary {
+            region.map { regions[$0] ?? RegionSummary() } ?? total
+        }
+
         /// Its active people, as it said last.
         package var active: Int { total.active }
 
@@ -146,8 +151,7 @@ package struct CellBook: Sendable {
     func unlit(in region: UInt32?) -> RegionSummary {
         var sum = RegionSummary()
         for cell in cells where !cell.isLit {
-            let said = region.map { cell.regions[$0] ?? RegionSummary() } ?? cell.total
-            sum.add(numbersOf: said, times: 1)
+            sum.add(numbersOf: cell.numbers(in: region), times: 1)
         }
         return sum
     }

@@ -20,6 +20,8 @@ struct CellReport: Sendable {
     private var hasInput = false
     /// True if all is to be said.
     private(set) var isWhole = true
+    /// The instant at which it was said last which sources beat.
+    private var saidAt = RunningTime.distantPast
 
     init() {}
 
@@ -64,6 +66,15 @@ struct CellReport: Sendable {
     mutating func sayAll() {
         isWhole = true
         changes = []
+    }
+
+    /// Takes the sources that beat since it was said last, with their last beats.
+    mutating func takeSources(
+        _ feed: Feed, _ clock: ObservationClock, isAll: Bool
+    ) -> [Summary.Source] {
+        defer { saidAt = clock.now }
+        return feed.sources.filter { isAll || $0.lastBeat >= saidAt }
+            .map { Summary.Source(name: $0.name, at: clock.wall($0.lastBeat)) }
     }
 
     /// Takes what was not said yet; from now on changes are noted.

@@ -5,8 +5,8 @@ package struct FleetMass: Equatable, Sendable {
     package var number: Int64 = 0
     /// The region's name.
     package var region: [UInt8] = []
-    /// Whoever fell silent after this instant,
-    package var from = Timestamp.distantPast
+    /// The instant at which they were a mass first: whoever fell silent within 60 s before it, or since,
+    package var since = Timestamp.distantPast
     /// and not after this one, belongs to it. It moves on while more do.
     package var to = Timestamp.distantPast
     /// People of it so far, in all cells.
@@ -16,8 +16,11 @@ package struct FleetMass: Equatable, Sendable {
 
     package init() {}
 
-    /// True of an instant at which somebody fell silent who belongs to it.
-    func contains(_ openedAt: Timestamp) -> Bool { from < openedAt && openedAt <= to }
+    /// The instants at which somebody fell silent who belongs to it, as a clock saw them.
+    func instants(_ clock: ObservationClock) -> Range<ObservedTime> {
+        let first = clock.reported(since) - RecentPeople.span + Milliseconds(1)
+        return first..<max(first, clock.reported(to) + Milliseconds(1))
+    }
 
     /// False for what no fleet cell can have decided.
     package var isCredible: Bool {
@@ -25,7 +28,7 @@ package struct FleetMass: Equatable, Sendable {
             Timestamp(milliseconds: 0)...Timestamp(milliseconds: RFC3339.millisecondsMax)
         return (1...Int64.max / 2).contains(number)
             && (1...Summary.nameBytesMax).contains(region.count)
-            && times.contains(from) && times.contains(to) && from < to
+            && times.contains(since) && times.contains(to) && since <= to
             && (MassGaps.countMin...Summary.peopleMax).contains(members)
             && (0...Summary.peopleMax).contains(active)
     }
@@ -33,7 +36,7 @@ package struct FleetMass: Equatable, Sendable {
     mutating func code(_ archive: inout Archive) {
         archive.code(&number)
         archive.code(&region)
-        archive.code(&from)
+        archive.code(&since)
         archive.code(&to)
         archive.code(&members)
         archive.code(&active)
@@ -71,7 +74,9 @@ package struct FleetMasses: Sendable {
 
     /// Those of one region within the last 60 s, oldest first.
     private struct Region {
+        /// Those before `first` are too old.
         var fallen: [Fallen] = []
+        private var first = 0
         var people = 0
         /// Those of them who fell silent since the last time that they were a mass.
         var joining = 0
@@ -79,15 +84,21 @@ package struct FleetMasses: Sendable {
         var mass: Int64 = 0
 
         mutating func expire(_ now: ObservedTime) {
-            guard let first = fallen.first, now - first.at >= RecentPeople.span else { return }
-            let kept = fallen.firstIndex { now - $0.at < RecentPeople.span } ?? fallen.count
-            people -= fallen[..<kept].reduce(0) { $0 + $1.people }
-            fallen.removeFirst(kept)
+            while first < fallen.count, now - fallen[first].at >= RecentPeople.span {
+                people -= fallen[first].people
+                first += 1
+            }
+            if first > 1024, first * 2 > fallen.count { dropOld() }
+        }
+
+        mutating func dropOld() {
+            fallen.removeFirst(first)
+            first = 0
         }
 
         mutating func add(_ one: Fallen) {
-            let place = fallen.lastIndex { $0.at <= one.at }.map { $0 + 1 } ?? 0
-            if place > 0, fallen[place - 1].at == one.at, fallen[place - 1].cell == one.cell {
+            let place = fallen[first...].lastIndex { $0.at <= one.at }.map { $0 + 1 } ?? first
+            if place > first, fallen[place - 1].at == one.at, fallen[place - 1].cell == one.cell {
                 fallen[place - 1].people += one.people
             } else {
                 fallen.insert(one, at: place)
@@ -97,9 +108,8 @@ package struct FleetMasses: Sendable {
 
         /// One who fell silent again is counted once, where they did so last.
         mutating func move(from at: ObservedTime, _ cell: [UInt8], _ count: Int) {
-            guard let place = fallen.firstIndex(where: { $0.at == at && $0.cell == cell }) else {
-                return
-            }
+            let place = fallen[first...].firstIndex { $0.at == at && $0.cell == cell }
+            guard let place else { return }
             let moved = min(count, fallen[place].people)
             fallen[place].people -= moved
             people -= moved
@@ -107,6 +117,7 @@ package struct FleetMasses: Sendable {
         }
 
         mutating func remove(_ cell: [UInt8]) {
+            dropOld()
             fallen.removeAll { $0.cell == cell }
             people = fallen.reduce(0) { $0 + $1.people }
         }
@@ -162,15 +173,17 @@ package struct FleetMasses: Sendable {
     ) {
         let joining = min(region.joining, region.people)
         region.joining = 0
-        if let place = place(of: region.mass), wall - masses[place].to < RecentPeople.span {
+        if let place = place(of: region.mass), wall >= masses[place].to,
+            wall - masses[place].to < RecentPeople.span
+        {
             masses[place].members += joining
             masses[place].active = active
-            masses[place].to = max(masses[place].to, wall)
+            masses[place].to = wall
             return
         }
         var mass = FleetMass()
         (mass.number, mass.region) = (nextNumber, name)
-        (mass.from, mass.to) = (wall - RecentPeople.span, wall)
+        (mass.since, mass.to) = (wall, wall)
         (mass.members, mass.active) = (region.people, active)
         region.mass = nextNumber
         nextNumber += 1
@@ -200,6 +213,14 @@ package struct FleetMasses: Sendable {
         }
     }
 
+    /// The wall stepped: the masses are as long ago as before.
+    mutating func step(_ step: Milliseconds) {
+        for place in masses.indices {
+            masses[place].since = masses[place].since + step
+            masses[place].to = masses[place].to + step
+        }
+    }
+
     /// Lets go of masses that are handed out no more.
     mutating func forget(_ wall: Timestamp) {
         if let first = masses.first, wall - first.to >= Self.handedFor {
@@ -225,7 +246,11 @@ package struct FleetMasses: Sendable {
         archive.code(&masses, empty: FleetMass()) { $1.code(&$0) }
         var list = regions.keys
             .sorted { $0.lexicographicallyPrecedes($1) }
-            .map { ($0, regions[$0] ?? Region()) }
+            .map { name in
+                var region = regions[name] ?? Region()
+                region.dropOld()
+                return (name, region)
+            }
         archive.code(&list, empty: ([], Region())) { archive, entry in
             archive.code(&entry.0)
             archive.code(&entry.1.joining)

@@ -64,6 +64,16 @@ package struct Summary: Equatable, Sendable {
         }
     }
 
+    /// A source that promised to beat, and its last sign of life. Source: B2.
+    package struct Source: Equatable, Sendable {
+        package var name: [UInt8] = []
+        package var at = Timestamp.distantPast
+
+        package init() {}
+
+        init(name: [UInt8], at: Timestamp) { (self.name, self.at) = (name, at) }
+    }
+
     /// Different people who fell out of contact at one instant. Source: C1.
     package struct Silent: Equatable, Sendable {
         /// Observed time since then.
@@ -89,6 +99,8 @@ package struct Summary: Equatable, Sendable {
     package var lastBatchAt = Timestamp.distantPast
     /// In the order in which they came to be.
     package var changes: [Change] = []
+    /// The sources that beat there since the last one, or wrote.
+    package var sources: [Source] = []
 
     /// Nothing is said yet.
     package init() {}
@@ -107,6 +119,8 @@ package struct Summary: Equatable, Sendable {
             && (lastBatchAt == .distantPast || Self.times.contains(lastBatchAt))
             && (changes.first.map { Self.times.contains($0.at) } ?? true)
             && changes.allSatisfy { $0.at <= through && $0.isCredible }
+            && sources.count <= Feed.sourcesMax
+            && sources.allSatisfy { $0.name.count <= Self.nameBytesMax }
             && zip(changes, changes.dropFirst()).allSatisfy { $0.at <= $1.at }
     }
 
@@ -145,5 +159,9 @@ package struct Summary: Equatable, Sendable {
         archive.code(&isWhole)
         archive.code(&lastBatchAt)
         archive.code(&changes, empty: Change()) { $1.code(&$0) }
+        archive.code(&sources, empty: Source()) { archive, source in
+            archive.code(&source.name)
+            archive.code(&source.at)
+        }
     }
 }

@@ -138,14 +138,23 @@ package struct AlertText {
 
     /// `north`, or `Fleet`.
     var place: String {
-        guard let region else { return "Fleet" }
-        return region.isEmpty ? "Erased region" : shown(region)
+        guard let region else { return cell.map { "Cell \($0)" } ?? "Fleet" }
+        return (region.isEmpty ? "Erased region" : shown(region)) + inCell
+    }
+
+    /// ` (cell a)`, where the rest of the region is in others.
+    private var inCell: String { cell.map { " (cell \($0))" } ?? "" }
+
+    /// The cell that decided it; nil where there is none.
+    private var cell: String? {
+        guard member.name != .cellDark else { return nil }
+        return member.labels.first { $0.name == Label.cell }.map { shown($0.value) }
     }
 
     /// ` in north`; nothing for the whole fleet.
     private var inPlace: String {
         guard let region else { return "" }
-        return region.isEmpty ? " in an erased region" : " in \(shown(region))"
+        return (region.isEmpty ? " in an erased region" : " in \(shown(region))") + inCell
     }
 
     /// Empty if its name went with somebody who was erased.

@@ -29,7 +29,7 @@ extension Alerting {
         // Firings count upwards from 1: no drill has the key of one.
         member.incident = -number
         member.labels = AlertKey(name: .rollcallDrill, subject: .all)
-            .labels(context.rules[.rollcallDrill], .info)
+            .labels(context.rules[.rollcallDrill], .info, of: cell)
         member.startsAt = context.clock.wallNow
         notifications.drill(member, number, receiver)
         let notice = Notice(number: number, receiver: receiver, kind: .fired, members: [member])

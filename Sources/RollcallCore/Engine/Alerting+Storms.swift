@@ -267,7 +267,7 @@ extension Alerting {
         member.incident = storm.episode
         let number = Label("storm", Array("\(storm.episode)".utf8))
         let all = AlertKey(name: storm.queue.name, subject: .all)
-        member.labels = ([number] + all.labels(rule, storm.severity)).ordered()
+        member.labels = ([number] + all.labels(rule, storm.severity, of: cell)).ordered()
         // Their texts are about one alert.
         member.annotations = rule.annotations.filter {
             $0.name != Label.summary && $0.name != Label.description

@@ -7,6 +7,8 @@ package struct Alerting: Sendable {
     package internal(set) var board = AlertBoard()
     /// Silences, drills, storms, and the numbers of notices and firings.
     package internal(set) var notifications = NotificationState()
+    /// The cell whose alerts these are; empty where there are no cells, and at the fleet cell.
+    package internal(set) var cell: [UInt8] = []
     private var flaps = SideTable<Flapping>()
     /// The instants at which changes that may be flapping leave the window.
     private var flapTimers = DeadlineQueue<ObservedTime>()
@@ -149,7 +151,8 @@ package struct Alerting: Sendable {
 
     /// Other receivers: somebody may ask for the watchdog now, or nobody any more.
     mutating func follow(_ receivers: [Receiver], _ rules: AlertRules) {
-        let labels = AlertKey(name: .watchdog, subject: .all).labels(rules[.watchdog], .none)
+        let labels = AlertKey(name: .watchdog, subject: .all)
+            .labels(rules[.watchdog], .none, of: cell)
         notifications.wantsWatchdog = receivers.contains { $0.wants(labels) }
         notifications.isAllDirty = true
     }
@@ -172,13 +175,17 @@ extension AlertKey {
         if case .source = subject { .warning } else { rule.severity }
     }
 
-    /// Returns all labels of an alert, by name: those of the identity win.
-    func labels(_ rule: AlertRules.Rule, _ severity: Severity) -> [Label] {
+    /// Returns all labels of an alert, by name: those of the identity win. One that a cell decides names the
+    /// cell; `cell` is empty elsewhere.
+    func labels(
+        _ rule: AlertRules.Rule, _ severity: Severity, of cell: [UInt8]
+    ) -> [Label] {
         var labels = [
             Label("alertname", name.word.bytes), Label("severity", severity.word.bytes),
         ]
         if let subjectName = subject.labelName { labels.append(Label(subjectName, subject.name)) }
         if name == .rollcallDrill { labels.append(Label("drill", Array("true".utf8))) }
+        if !cell.isEmpty { labels.append(Label(Label.cell, cell)) }
         return (labels + rule.labels).ordered()
     }
 }

@@ -64,7 +64,7 @@ extension Engine {
             alert.firedAt = clock.now
             alert.turnover.stats = stats
             alert.severity = key.severity(rule)
-            alert.labels = key.labels(rule, alert.severity)
+            alert.labels = key.labels(rule, alert.severity, of: alerting.cell)
             alert.annotations = rule.annotations
             alerting.board.note(key, alert)
             changes.fired.append(changes.reports.count)
@@ -96,7 +96,7 @@ extension Engine {
     package func labels(_ key: AlertKey, _ alert: Alert) -> [Label] {
         if alert.state == .firing { return alert.labels }
         let rule = policy.alerts[key.name]
-        return key.labels(rule, key.severity(rule))
+        return key.labels(rule, key.severity(rule), of: alerting.cell)
     }
 
     // MARK: - The watch itself

@@ -13,6 +13,7 @@ extension Engine {
         summary.through = max(clock.wall(instant), clock.wallNow)
         summary.isWhole = report.isWhole
         summary.lastBatchAt = counters.lastBatchAt ?? .distantPast
+        summary.sources = report.takeSources(sight.feed, clock, isAll: summary.isWhole)
         let changes = report.take()
         summary.changes = summary.isWhole ? everything(at: summary.through) : changes
         // What was noted before the wall was set back came before it still.
@@ -36,18 +37,12 @@ extension Engine {
             guard !name.isEmpty, !summary.isEmpty else { continue }
             changes.append(Summary.Change(at: wall, region: name, summary: summary))
         }
-        for (region, silent) in allSilent where !silent.isEmpty && !regions[region].isEmpty {
-            changes.append(
-                Summary.Change(at: wall, kind: .allSilent, region: regions[region], silent: silent))
+        for region in gaps.mass.regionsHeld.sorted() where !regions[region].isEmpty {
+            var change = allSilent(in: region, regions[region])
+            change.at = wall
+            if !change.silent.isEmpty { changes.append(change) }
         }
         return changes
-    }
-
-    /// All who fell silent within 60 s, by region.
-    private var allSilent: [(region: UInt32, silent: [Summary.Silent])] {
-        gaps.mass.regionsHeld.sorted().map {
-            ($0, gaps.mass.allSilent(in: $0, clock.observedNow))
-        }
     }
 
     private func summary(of region: UInt32) -> RegionSummary {
@@ -62,27 +57,40 @@ extension Engine {
     /// Notes what is to be said of regions of which some number changed.
     mutating func note(dirty: [UInt32], isAll: Bool) {
         let silent = gaps.mass.takeSilent(clock.observedNow)
+        let left = report.left
+        report.left = []
         // Everything is said anyway.
-        if report.isWhole { return report.left = [] }
+        if report.isWhole { return }
+        let wall = clock.wallNow
         for region in isAll ? Array(0..<UInt32(regions.names.count)) : dirty
         where !regions[region].isEmpty {
             report.note(
-                Summary.Change(
-                    at: clock.wallNow, region: regions[region], summary: summary(of: region)))
+                Summary.Change(at: wall, region: regions[region], summary: summary(of: region)))
         }
-        for name in report.left {
-            let summary = regions.known(name).map { self.summary(of: $0) } ?? RegionSummary()
-            report.note(Summary.Change(at: clock.wallNow, region: name, summary: summary))
+        for name in left {
+            let region = regions.known(name)
+            let summary = region.map { self.summary(of: $0) } ?? RegionSummary()
+            report.note(Summary.Change(at: wall, region: name, summary: summary))
+            report.note(allSilent(in: region, name))
         }
         // A mass is of the people who are active by then.
-        for (region, people) in isAll ? allSilent : silent
+        let changed = silent.map(\.region)
+        for region in isAll ? Set(gaps.mass.regionsHeld + changed).sorted() : []
+        where !regions[region].isEmpty {
+            report.note(allSilent(in: region, regions[region]))
+        }
+        for (region, people) in isAll ? [] : silent
         where !people.isEmpty && !regions[region].isEmpty {
             report.note(
-                Summary.Change(
-                    at: clock.wallNow, kind: isAll ? .allSilent : .silent, region: regions[region],
-                    silent: people))
+                Summary.Change(at: wall, kind: .silent, region: regions[region], silent: people))
         }
-        report.left = []
+    }
+
+    /// All who fell silent within 60 s in a region, to be said now.
+    private func allSilent(in region: UInt32?, _ name: [UInt8]) -> Summary.Change {
+        Summary.Change(
+            at: clock.wallNow, kind: .allSilent, region: name,
+            silent: region.map { gaps.mass.allSilent(in: $0, clock.observedNow) } ?? [])
     }
 
     /// Returns why somebody is silent, as it counts for their region; nil if nothing is suspected.
@@ -141,9 +149,11 @@ extension Engine {
         recountCauses()
     }
 
-    /// Follows the map, and whose it is, to this cell's share of what is the fleet's.
+    /// Follows the map, and which cell this is: its alerts name it, and it has a share of the fleet's nudges.
     mutating func followShare() {
-        let place = cellMap?.place(of: ownCell ?? policy.cell)
+        let own = policy.role == .cell ? ownCell ?? policy.cell : []
+        alerting.cell = own
+        let place = cellMap?.place(of: own)
         guard policy.role == .cell, let cellMap, let place else { return nudges.share = nil }
         nudges.share = NudgeShare(cellMap, own: place)
     }
@@ -261,6 +271,10 @@ extension Engine {
             cell.through = max(cell.through, summary.through)
         }
         if let cell = cells[summary.cell], cell.isLit != wasLit { cellsChanged(cell) }
+        // A write anywhere is a beat of its source (B2).
+        for source in summary.sources {
+            sight.feed.heard(of: source.name, at: clock.instant(of: source.at), now: clock.now)
+        }
         // A cell's clock may be ahead.
         let lastBatchAt = min(summary.lastBatchAt, clock.wallNow)
         if lastBatchAt > counters.lastBatchAt ?? .distantPast {
@@ -306,13 +320,16 @@ extension Engine {
 
     /// The people of cells of which nothing is known now, as these said last. Where a watch is all of its
     /// fleet there are none.
-    package var unlit: RegionSummary {
+    package var unlit: RegionSummary { unlit(in: nil) }
+
+    /// Returns the same of a region; nil for all regions.
+    package func unlit(in region: UInt32?) -> RegionSummary {
         var sum = RegionSummary()
         guard policy.role == .fleet else { return sum }
         for cell in cells.cells
         // What one said before this watch was away is of the past.
         where !cell.isLit || clock.wallNow - cell.through > CellBook.darkAfter {
-            sum.add(numbersOf: cell.total, times: 1)
+            sum.add(numbersOf: cell.numbers(in: region), times: 1)
         }
         return sum
     }

@@ -239,6 +239,7 @@ package struct Engine: Sendable {
             emit([sight.feed.skews.measure(source, skew, now: clock.now)].compactMap(\.self))
         case .clock(let step):
             clock.step(step)
+            masses.step(step)
             emit(sight.feed.skews.step(step))
             if step > Nudging.stepMax { nudges.freeze(policy.nudges, wall: clock.wallNow) }
         case .store(let isFailing):

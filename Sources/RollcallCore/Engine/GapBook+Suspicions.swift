@@ -46,13 +46,15 @@ extension GapBook {
         _ masses: [FleetMass], _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
         _ decisions: inout [Decision]
     ) -> Int {
-        let byRegion = Dictionary(grouping: masses, by: \.region)
+        let byRegion = Dictionary(
+            grouping: masses.map { (mass: $0, instants: $0.instants(clock)) }, by: \.mass.region)
         var found: [Int: FleetMass] = [:]
         gaps.forEach { number, gap in
             guard gap.due == nil else { return }
             let report = gap.kept.report
             guard report.facts.group == nil else { return }
-            found[number] = byRegion[report.facts.region]?.first { $0.contains(report.openedAt) }
+            found[number] =
+                byRegion[report.facts.region]?.first { $0.instants.contains(gap.openedAt) }?.mass
         }
         for number in people.roster.inOrder(Set(found.keys)) {
             guard let mass = found[number] else { continue }

@@ -79,6 +79,16 @@ package struct Feed: Sendable {
         resumeDisarming(now)
     }
 
+    /// Another watch heard of a source at an instant that lies behind us: a beat, unless it is too long ago.
+    mutating func heard(of name: [UInt8], at instant: RunningTime, now: RunningTime) {
+        guard let index = sources.firstIndex(where: { $0.name == name }) else { return }
+        let last = sources[index].lastBeat
+        let every = sources[index].every.count
+        guard instant > last, (now - instant).count < every * 5 / 2 else { return }
+        revive(index, min(instant, now))
+        resumeDisarming(now)
+    }
+
     /// We run again, after a start or a suspension: a beat of every source that was not down (F10, D6).
     mutating func start(now: RunningTime) {
         for index in sources.indices where sources[index].downSince == nil {

@@ -237,7 +237,7 @@ struct StatusPage {
             }
         }
         if let cluster = status["cluster"] { parts.append(standing(cluster)) }
-        if let nudges = status["nudges"] {
+        if let nudges = status["nudges"], nudges != .null {
             let waiting = nudges["pending"]?.whole ?? 0
             let frozen = nudges["frozen_until"]?.instant.map {
                 ", frozen until \(style.moment($0))"

@@ -227,11 +227,12 @@ struct CellTrial {
             return copy
         }
         _ = fleet.engine.fold(.summaries(summaries), at: instant)
-        guard fleet.engine.masses.masses != masses else { return }
+        let news = fleet.engine.masses.masses.filter { !masses.contains($0) }
         masses = fleet.engine.masses.masses
-        precondition(Event.masses(masses).isCredible, "what the fleet cell decides can be")
+        if news.isEmpty { return }
+        precondition(Event.masses(news).isCredible, "what the fleet cell decides can be")
         for place in cells.indices {
-            _ = cells[place].engine.fold(.masses(masses), at: instant)
+            _ = cells[place].engine.fold(.masses(news), at: instant)
         }
     }
 
