@@ -60,7 +60,7 @@ _BEAT = "/v1/heartbeat"
 _Item = collections.namedtuple("_Item", "number path person line")
 
 
-class _Lane:
+class _Queue:
     """Items that go in their order, with pauses of their own: those that were not sent yet, or those
     that a cell did not take, and what came of the same people."""
 
@@ -77,7 +77,7 @@ class _Lane:
         self.people[item.person] += 1
 
     def pop(self):
-        """Takes out the oldest; its person still counts as one of the lane's."""
+        """Takes out the oldest; its person still counts as one of the queue's."""
         item = self.items.popleft()
         self.bytes -= len(item.line)
         return item
@@ -185,17 +185,17 @@ class Rollcall:
         with self._wake:
             if self._end is None:
                 self._end = time.monotonic() + within
-                for lane in self._all_lanes():
-                    lane.not_before = 0.0
+                for queue in self._queues():
+                    queue.not_before = 0.0
             thread, wake = self._thread, self._wake
             wake.notify_all()
         if thread is not None and thread is not threading.current_thread():
             thread.join(max(0.0, self._end - time.monotonic()) + 0.1)
         with self._wake:
-            left = sorted(self._body + [one for lane in self._all_lanes() for one in lane.items])
+            left = sorted(self._body + [one for queue in self._queues() for one in queue.items])
             self._is_over = True
             self._body, self._bytes = [], 0
-            self._queue, self._lanes = _Lane(), {}
+            self._fresh, self._of_cells = _Queue(), {}
         self._drop("closed", left, f"after {within} s")
         return len(left)
 
@@ -210,10 +210,10 @@ class Rollcall:
     def _begin(self):
         """An empty queue, in a new process too: what the parent has queued is the parent's to send."""
         self._wake = threading.Condition()
-        self._queue = _Lane()
-        self._lanes = {}  # of items that were put aside, by the cell that did not take them
+        self._fresh = _Queue()
+        self._of_cells = {}  # of items that were put aside, by the cell that did not take them
         self._oldest_at = 0.0
-        self._body, self._body_lane = [], self._queue  # what is sent
+        self._body, self._body_queue = [], self._fresh  # what is sent
         self._body_at_most = self._body_items
         self._bytes = 0  # of all that waits, and the body
         self._end, self._is_over = None, False
@@ -227,11 +227,11 @@ class Rollcall:
         self._thread = threading.Thread(target=self._run, name="rollcall", daemon=True)
         self._thread.start()
 
-    def _all_lanes(self):
-        return [self._queue, *self._lanes.values()]
+    def _queues(self):
+        return [self._fresh, *self._of_cells.values()]
 
     def _waiting(self):
-        return len(self._body) + sum(len(lane.items) for lane in self._all_lanes())
+        return len(self._body) + sum(len(queue.items) for queue in self._queues())
 
     def _put(self, path, item):
         line = json.dumps(item, separators=(",", ":"), allow_nan=False, default=_plain).encode()
@@ -252,9 +252,9 @@ class Rollcall:
                 while not (has_room := self._has_room(line)) and self._waiting() > len(self._body):
                     full.append(self._give_way())
                 if has_room:
-                    if not self._queue.items:
+                    if not self._fresh.items:
                         self._oldest_at = time.monotonic()
-                    self._queue.append(item)
+                    self._fresh.append(item)
                     self._bytes += len(line)
                 else:
                     full.append(item)
@@ -273,36 +273,36 @@ class Rollcall:
 
     def _give_way(self):
         """Takes out the oldest item that waits."""
-        lane = min((lane for lane in self._all_lanes() if lane.items),
-                   key=lambda lane: lane.items[0].number)
-        item = lane.pop()
-        self._leave(lane, [item])
+        queue = min((queue for queue in self._queues() if queue.items),
+                   key=lambda queue: queue.items[0].number)
+        item = queue.pop()
+        self._leave(queue, [item])
         return item
 
-    def _leave(self, lane, items):
+    def _leave(self, queue, items):
         """These need not be sent any more."""
         self._bytes -= sum(len(item.line) for item in items)
-        lane.forget(items)
-        if not lane.people:
-            self._lanes.pop(lane.cell, None)
+        queue.forget(items)
+        if not queue.people:
+            self._of_cells.pop(queue.cell, None)
 
-    def _take_body(self, lane):
+    def _take_body(self, queue):
         """Makes a body of the oldest items of one route; none if all were put aside, behind others of
         the same people."""
-        self._body_lane, lane.sent_at, size = lane, time.monotonic(), 0
-        while lane.items and len(self._body) < self._body_at_most:
-            item = lane.items[0]
-            aside = next((one for one in self._lanes.values() if item.person in one.people), lane)
-            if aside is not lane:
-                lane.forget([lane.pop()])
-                aside.append(item)
+        self._body_queue, queue.sent_at, size = queue, time.monotonic(), 0
+        while queue.items and len(self._body) < self._body_at_most:
+            item = queue.items[0]
+            other = next((one for one in self._of_cells.values() if item.person in one.people), queue)
+            if other is not queue:
+                queue.forget([queue.pop()])
+                other.append(item)
                 continue
             size += len(item.line) + 1
             if self._body and (item.path != self._body[0].path or size > self._body_bytes):
                 break
-            self._body.append(lane.pop())
-        if lane is self._queue:
-            self._oldest_at = lane.sent_at
+            self._body.append(queue.pop())
+        if queue is self._fresh:
+            self._oldest_at = queue.sent_at
 
     # The thread
 
@@ -331,30 +331,30 @@ class Rollcall:
                         return _BEAT
                     until.append(self._next_beat)
                 if self._waiting():
-                    lane, due = self._next_lane(now)
+                    queue, due = self._next_queue(now)
                     if now >= due:
                         if not self._body:
-                            self._take_body(lane)
+                            self._take_body(queue)
                         if self._body:
-                            return lane
+                            return queue
                         continue
                     until.append(due)
                 self._wake.wait(max(0.001, min(until) - now) if until else None)
 
-    def _next_lane(self, now):
-        """What is sent next, and when: of lanes that are due the one that was sent longest ago."""
+    def _next_queue(self, now):
+        """What is sent next, and when: of queues that are due the one that was sent longest ago."""
         if self._body:
-            return self._body_lane, self._body_lane.not_before
-        due = {lane: lane.not_before for lane in self._all_lanes() if lane.items}
-        if self._queue in due and self._end is None and not self._is_full_body():
-            due[self._queue] = max(self._queue.not_before, self._oldest_at + self._linger)
-        ready = [lane for lane in due if due[lane] <= now]
-        lane = min(ready, key=lambda lane: lane.sent_at) if ready else min(due, key=due.get)
-        return lane, due[lane]
+            return self._body_queue, self._body_queue.not_before
+        due = {queue: queue.not_before for queue in self._queues() if queue.items}
+        if self._fresh in due and self._end is None and not self._is_full_body():
+            due[self._fresh] = max(self._fresh.not_before, self._oldest_at + self._linger)
+        ready = [queue for queue in due if due[queue] <= now]
+        queue = min(ready, key=lambda queue: queue.sent_at) if ready else min(due, key=due.get)
+        return queue, due[queue]
 
     def _is_full_body(self):
-        return (len(self._queue.items) >= self._body_at_most
-                or self._queue.bytes >= self._body_bytes)
+        return (len(self._fresh.items) >= self._body_at_most
+                or self._fresh.bytes >= self._body_bytes)
 
     def _beat(self):
         body = b'{"every_seconds":%d}' % self._heartbeat
@@ -368,17 +368,17 @@ class Rollcall:
             self._report_problems(_BEAT, answer, [body])
 
     def _send_body(self):
-        body, lane = self._body, self._body_lane
+        body, queue = self._body, self._body_queue
         status, answer, retry_after = self._post(
             body[0].path, "application/x-ndjson", b"\n".join(item.line for item in body))
         verdict = _verdict(status, answer, len(body))
         if verdict is not None and not verdict["is_cut"]:
-            self._settle(verdict, body, lane, retry_after)
+            self._settle(verdict, body, queue, retry_after)
         elif len(body) > 1 and (status == 413 or verdict is not None):
             half = max(1, len(body) // 2)
             with self._wake:
                 if not self._is_over:
-                    lane.put_back(body[half:])
+                    queue.put_back(body[half:])
                     del body[half:]
             if status == 413:  # Nothing of it was taken. From now on bodies are smaller.
                 self._body_at_most = half
@@ -387,12 +387,12 @@ class Rollcall:
             with self._wake:
                 if self._is_over:
                     return
-                self._end_body(body, lane)
+                self._end_body(body, queue)
             self._drop("refused", body, _told(status, answer))
         else:
-            self._fail(_told(status, answer), body, lane, retry_after)
+            self._fail(_told(status, answer), body, queue, retry_after)
 
-    def _settle(self, verdict, body, lane, retry_after):
+    def _settle(self, verdict, body, queue, retry_after):
         """Rollcall has the body: who was taken, who was not, and who waits for their cell."""
         away = verdict["away"]
         with self._wake:
@@ -400,10 +400,10 @@ class Rollcall:
                 return
             self._counts["accepted"] += verdict["accepted"]
             self._counts["duplicates"] += verdict["duplicates"]
-            self._end_body([item for place, item in enumerate(body) if place not in away], lane)
+            self._end_body([item for place, item in enumerate(body) if place not in away], queue)
             if away:
                 self._put_aside(
-                    [(body[place], away[place]) for place in sorted(away)], lane, retry_after)
+                    [(body[place], away[place]) for place in sorted(away)], queue, retry_after)
         if away:
             self._log("away", logging.WARNING,
                       f"{len(away)} items wait for cell {', '.join(sorted(set(away.values())))}")
@@ -412,56 +412,56 @@ class Rollcall:
                 self._drop("rejected", [body[one["index"]]], f"{one['pointer']}: {one['detail']}")
         self._report_problems(body[0].path, verdict, [item.line for item in body])
 
-    def _end_body(self, settled, lane):
+    def _end_body(self, settled, queue):
         """Nothing is being sent any more, and these need not be again."""
         self._body = []
-        self._leave(lane, settled)
-        if lane is self._queue or not lane.people or settled:
-            lane.failed, lane.not_before = 0, 0.0
+        self._leave(queue, settled)
+        if queue is self._fresh or not queue.people or settled:
+            queue.failed, queue.not_before = 0, 0.0
 
-    def _put_aside(self, items, lane, retry_after):
+    def _put_aside(self, items, queue, retry_after):
         """These their cells did not take: they go again, and hold up nobody else."""
         self._counts["failures"] += 1
-        if lane is self._queue:
-            lane.forget([item for item, _ in items])
+        if queue is self._fresh:
+            queue.forget([item for item, _ in items])
             for item, cell in items:
-                if cell not in self._lanes:
-                    self._lanes[cell] = _Lane(cell)
-                    self._pause(self._lanes[cell], retry_after)
-                self._lanes[cell].append(item)
+                if cell not in self._of_cells:
+                    self._of_cells[cell] = _Queue(cell)
+                    self._pause(self._of_cells[cell], retry_after)
+                self._of_cells[cell].append(item)
             return
-        lane.put_back([item for item, _ in items])
-        if {cell for _, cell in items} == {lane.cell}:
-            self._pause(lane, retry_after)
+        queue.put_back([item for item, _ in items])
+        if {cell for _, cell in items} == {queue.cell}:
+            self._pause(queue, retry_after)
         else:
             # The cell was split meanwhile: whose these are is asked anew, in their order.
-            del self._lanes[lane.cell]
-            self._queue.put_back(lane.items)
-            self._queue.people += lane.people
+            del self._of_cells[queue.cell]
+            self._fresh.put_back(queue.items)
+            self._fresh.people += queue.people
 
-    def _fail(self, told, body, lane, retry_after):
+    def _fail(self, told, body, queue, retry_after):
         """Nobody knows what became of it: the same body goes again after a pause. If it was put aside
         it holds up nobody meanwhile."""
         with self._wake:
             if self._is_over:
                 return
             self._counts["failures"] += 1
-            self._pause(lane, retry_after)
-            if lane is not self._queue:
-                lane.put_back(body)
+            self._pause(queue, retry_after)
+            if queue is not self._fresh:
+                queue.put_back(body)
                 self._body = []
             waiting = self._waiting()
         self._log("again", logging.WARNING, f"{told}; {waiting} items wait")
 
-    def _pause(self, lane, retry_after):
-        lane.failed += 1
-        most = min(self._pause_max, _PAUSE_MIN * 2 ** min(lane.failed - 1, 16))
+    def _pause(self, queue, retry_after):
+        queue.failed += 1
+        most = min(self._pause_max, _PAUSE_MIN * 2 ** min(queue.failed - 1, 16))
         pause = random.uniform(most / 2, most)
         if retry_after is not None:
             pause = max(pause, min(retry_after, _RETRY_AFTER_MAX) * random.uniform(1.0, 1.2))
         if self._end is not None:
             pause = random.uniform(0.1, 0.3)
-        lane.not_before = time.monotonic() + pause
+        queue.not_before = time.monotonic() + pause
 
     # HTTP
 

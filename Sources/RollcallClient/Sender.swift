@@ -151,15 +151,15 @@ final class Sender: Sendable {
                 if now >= state.nextBeat { return .beat }
                 until.append(state.nextBeat)
             }
-            while let (lane, due) = state.nextLane(at: now, linger: options.linger) {
+            while let (name, due) = state.nextQueue(at: now, linger: options.linger) {
                 guard now >= due else {
                     until.append(due)
                     break
                 }
-                let isNew = state.queue.body == nil && lane == .fresh
-                let body = state.queue.nextBody(of: lane)
+                let isNew = state.queue.body == nil && name == .fresh
+                let body = state.queue.nextBody(of: name)
                 if isNew { state.oldestAt = now }
-                // Without one all were put aside, and another lane is next.
+                // Without one all were put behind others, and another queue is next.
                 if let body { return .send(body) }
             }
             let wake = until.min() ?? now + .seconds(3600)
@@ -324,9 +324,9 @@ private let problemsMax = 256
 
 extension Sender.State {
     /// Returns what is sent next, and when; nil if nothing waits.
-    fileprivate func nextLane(
+    fileprivate func nextQueue(
         at now: ContinuousClock.Instant, linger: Duration
-    ) -> (lane: Lane.Name, due: ContinuousClock.Instant)? {
+    ) -> (name: ItemQueue.Name, due: ContinuousClock.Instant)? {
         let freshAt = end == nil && !queue.isFull ? oldestAt + linger : nil
         return queue.next(at: now, freshAt: freshAt)
     }

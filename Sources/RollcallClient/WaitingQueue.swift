@@ -1,14 +1,15 @@
 import Foundation
 
 /// A `WaitingQueue` holds the items that wait, and the body that is being sent: bounded by count
-/// and by bytes. What a cell did not take waits in a lane of its own, and what comes of the same people
+/// and by bytes. What a cell did not take waits in a queue of its own, and what comes of the same people
 /// goes behind it; so nobody else waits for that cell.
 struct WaitingQueue {
     typealias Instant = ContinuousClock.Instant
 
     /// A `Body` is sent, again and again, until it is settled.
     struct Body: Sendable, Equatable {
-        let lane: Lane.Name
+        /// The queue that it comes from.
+        let name: ItemQueue.Name
         let route: Route
         fileprivate(set) var items: [Item]
 
@@ -24,7 +25,7 @@ struct WaitingQueue {
     private(set) var body: Body?
     /// Of all that waits, and the body.
     private(set) var bytes = 0
-    private var lanes: [Lane.Name: Lane] = [.fresh: Lane()]
+    private var queues: [ItemQueue.Name: ItemQueue] = [.fresh: ItemQueue()]
     private var given = 0
     private var turns = 0
 
@@ -36,8 +37,8 @@ struct WaitingQueue {
         bodyBytesMax = options.bodyBytes
     }
 
-    private var queued: Int { lanes.values.reduce(0) { $0 + $1.count } }
-    private var fresh: Lane { lanes[.fresh] ?? Lane() }
+    private var queued: Int { queues.values.reduce(0) { $0 + $1.count } }
+    private var fresh: ItemQueue { queues[.fresh] ?? ItemQueue() }
     /// Returns how many items wait or are being sent.
     var count: Int { queued + (body?.items.count ?? 0) }
     var isEmpty: Bool { count == 0 }
@@ -59,7 +60,7 @@ struct WaitingQueue {
             return (false, dropped + [line])
         }
         given += 1
-        lanes[.fresh, default: Lane()].append(
+        queues[.fresh, default: ItemQueue()].append(
             Item(number: given, route: route, person: person, line: line))
         bytes += line.count
         return (true, dropped)
@@ -67,64 +68,65 @@ struct WaitingQueue {
 
     /// Takes out the oldest item that waits; nil if none does.
     private mutating func giveWay() -> Item? {
-        let first = { (lane: Lane) in lane.first?.number ?? .max }
-        guard let name = lanes.min(by: { first($0.value) < first($1.value) })?.key,
-            let item = lanes[name]?.takeFirst()
+        let first = { (queue: ItemQueue) in queue.first?.number ?? .max }
+        guard let name = queues.min(by: { first($0.value) < first($1.value) })?.key,
+            let item = queues[name]?.takeFirst()
         else { return nil }
         leave(name, [item])
         return item
     }
 
     /// These need not be sent any more.
-    private mutating func leave(_ name: Lane.Name, _ items: [Item]) {
+    private mutating func leave(_ name: ItemQueue.Name, _ items: [Item]) {
         bytes -= items.reduce(0) { $0 + $1.line.count }
-        lanes[name]?.forget(items)
-        if name != .fresh, lanes[name]?.people.isEmpty == true { lanes[name] = nil }
+        queues[name]?.forget(items)
+        if name != .fresh, queues[name]?.people.isEmpty == true { queues[name] = nil }
     }
 
     // MARK: - The body
 
-    /// Returns what is sent next, and when: of the lanes that are due the one that was sent longest ago.
+    /// Returns what is sent next, and when: of the queues that are due the one that was sent longest ago.
     /// Before `freshAt` no body is made of what was not sent yet.
-    func next(at now: Instant, freshAt: Instant?) -> (lane: Lane.Name, due: Instant)? {
-        if let body { return (body.lane, lanes[body.lane]?.notBefore ?? now) }
-        let all = lanes.filter { $0.value.count > 0 }.map { name, lane in
+    func next(at now: Instant, freshAt: Instant?) -> (name: ItemQueue.Name, due: Instant)? {
+        if let body { return (body.name, queues[body.name]?.notBefore ?? now) }
+        let all = queues.filter { $0.value.count > 0 }.map { name, queue in
             let linger = name == .fresh ? freshAt ?? now : now
-            return (lane: name, due: max(lane.notBefore ?? now, linger), turn: lane.turn)
+            return (name: name, due: max(queue.notBefore ?? now, linger), turn: queue.turn)
         }
         let next =
             all.filter { $0.due <= now }.min { $0.turn < $1.turn }
             ?? all.min { $0.due < $1.due }
-        return next.map { ($0.lane, $0.due) }
+        return next.map { ($0.name, $0.due) }
     }
 
-    /// The body to send: the one that is not settled yet, else one of a lane's oldest of one route; nil
+    /// The body to send: the one that is not settled yet, else one of a queue's oldest of one route; nil
     /// if all were put aside, behind others of the same people.
-    mutating func nextBody(of name: Lane.Name = .fresh) -> Body? {
+    mutating func nextBody(of name: ItemQueue.Name = .fresh) -> Body? {
         if let body { return body }
         turns += 1
-        lanes[name]?.turn = turns
+        queues[name]?.turn = turns
         var items: [Item] = []
         var size = 0
-        while items.count < bodyItemsMax, let item = lanes[name]?.first {
-            if name == .fresh, let aside = aside(item.person) {
-                _ = lanes[name]?.takeFirst()
-                lanes[name]?.forget([item])
-                lanes[aside]?.append(item)
+        while items.count < bodyItemsMax, let item = queues[name]?.first {
+            if name == .fresh, let other = cell(of: item.person) {
+                _ = queues[name]?.takeFirst()
+                queues[name]?.forget([item])
+                queues[other]?.append(item)
                 continue
             }
             size += item.line.count + 1
             if let first = items.first, item.route != first.route || size > bodyBytesMax { break }
-            _ = lanes[name]?.takeFirst()
+            _ = queues[name]?.takeFirst()
             items.append(item)
         }
-        body = items.first.map { Body(lane: name, route: $0.route, items: items) }
+        body = items.first.map { Body(name: name, route: $0.route, items: items) }
         return body
     }
 
-    private func aside(_ person: String) -> Lane.Name? {
-        lanes.count == 1
-            ? nil : lanes.first { $0.key != .fresh && $0.value.people[person] != nil }?.key
+    /// Returns the queue of the cell that somebody waits for.
+    private func cell(of person: String) -> ItemQueue.Name? {
+        queues.count == 1
+            ? nil : queues.first { $0.key != .fresh && $0.value.people[person] != nil }?.key
     }
 
     /// Ends the body: Rollcall has it, or never will.
@@ -136,33 +138,33 @@ struct WaitingQueue {
         guard let body else { return }
         self.body = nil
         let settled = body.items.indices.filter { away[$0] == nil }.map { body.items[$0] }
-        if body.lane == .fresh || !settled.isEmpty {
-            lanes[body.lane]?.failures = 0
-            lanes[body.lane]?.notBefore = nil
+        if body.name == .fresh || !settled.isEmpty {
+            queues[body.name]?.failures = 0
+            queues[body.name]?.notBefore = nil
         }
-        leave(body.lane, settled)
+        leave(body.name, settled)
         let missing = body.items.indices.filter { away[$0] != nil }
         let items = missing.map { body.items[$0] }
         if items.isEmpty { return }
-        if body.lane == .fresh {
-            lanes[.fresh]?.forget(items)
+        if body.name == .fresh {
+            queues[.fresh]?.forget(items)
             for (place, item) in zip(missing, items) {
-                let name = Lane.Name.cell(away[place] ?? "")
-                if lanes[name] == nil {
-                    lanes[name] = Lane()
-                    lanes[name]?.turn = turns
+                let name = ItemQueue.Name.cell(away[place] ?? "")
+                if queues[name] == nil {
+                    queues[name] = ItemQueue()
+                    queues[name]?.turn = turns
                     wait(name, pause)
                 }
-                lanes[name]?.append(item)
+                queues[name]?.append(item)
             }
             return
         }
-        lanes[body.lane]?.putBack(items)
-        if Set(away.values.map { .cell($0) }) == [body.lane] {
-            wait(body.lane, pause)
-        } else if let lane = lanes.removeValue(forKey: body.lane) {
+        queues[body.name]?.putBack(items)
+        if Set(away.values.map { .cell($0) }) == [body.name] {
+            wait(body.name, pause)
+        } else if let old = queues.removeValue(forKey: body.name) {
             // The cell was split meanwhile: whose these are is asked anew, in their order.
-            lanes[.fresh, default: Lane()].putBack(all: lane)
+            queues[.fresh, default: ItemQueue()].putBack(all: old)
         }
     }
 
@@ -170,21 +172,21 @@ struct WaitingQueue {
     /// failures. If it was put aside it holds up nobody meanwhile.
     mutating func fail(pause: (Int) -> Instant) {
         guard let body else { return }
-        wait(body.lane, pause)
-        guard body.lane != .fresh else { return }
-        lanes[body.lane]?.putBack(body.items)
+        wait(body.name, pause)
+        guard body.name != .fresh else { return }
+        queues[body.name]?.putBack(body.items)
         self.body = nil
     }
 
-    private mutating func wait(_ name: Lane.Name, _ pause: (Int) -> Instant) {
-        let failures = (lanes[name]?.failures ?? 0) + 1
-        lanes[name]?.failures = failures
-        lanes[name]?.notBefore = pause(failures)
+    private mutating func wait(_ name: ItemQueue.Name, _ pause: (Int) -> Instant) {
+        let failures = (queues[name]?.failures ?? 0) + 1
+        queues[name]?.failures = failures
+        queues[name]?.notBefore = pause(failures)
     }
 
     /// Ends all pauses.
     mutating func resume() {
-        for name in lanes.keys { lanes[name]?.notBefore = nil }
+        for name in queues.keys { queues[name]?.notBefore = nil }
     }
 
     /// Makes two of the body; false if it is one item. If it was too large (`isTooLarge`), bodies are
@@ -193,16 +195,16 @@ struct WaitingQueue {
         guard let whole = body, whole.items.count > 1 else { return false }
         let half = max(1, whole.items.count / 2)
         if isTooLarge { bodyItemsMax = half }
-        lanes[whole.lane]?.putBack(whole.items[half...])
+        queues[whole.name]?.putBack(whole.items[half...])
         body?.items.removeSubrange(half...)
         return true
     }
 
     /// Takes out all that is left.
     mutating func takeAll() -> [Data] {
-        let left = (body?.items ?? []) + lanes.values.flatMap(\.waiting)
+        let left = (body?.items ?? []) + queues.values.flatMap(\.waiting)
         body = nil
-        lanes = [.fresh: Lane()]
+        queues = [.fresh: ItemQueue()]
         bytes = 0
         return left.sorted { $0.number < $1.number }.map(\.line)
     }

@@ -10,8 +10,8 @@ struct Item: Sendable, Equatable {
     fileprivate(set) var line: Data
 }
 
-/// A `Lane` holds items that go in their order, with pauses of their own.
-struct Lane {
+/// An `ItemQueue` holds items that go in their order, with pauses of their own.
+struct ItemQueue {
     /// Whose items they are.
     enum Name: Hashable, Sendable {
         /// They were not sent yet, or nobody knows what became of them.
@@ -28,24 +28,28 @@ struct Lane {
     var failures = 0
     /// Before that nothing is sent; nil if it may be at once.
     var notBefore: ContinuousClock.Instant?
-    /// It rises from body to body: which lane has the lowest was sent longest ago.
+    /// It rises from body to body: which queue has the lowest was sent longest ago.
     var turn = 0
     private var items: [Item] = []
     /// The index of the first item that waits: those before it have gone, and are cut off now and
     /// then.
     private var head = 0
 
+    /// Returns how many items wait.
     var count: Int { items.count - head }
+    /// Returns the oldest that waits.
     var first: Item? { count > 0 ? items[head] : nil }
+    /// Returns what waits, the oldest first.
     var waiting: ArraySlice<Item> { items[head...] }
 
+    /// Adds an item at the end.
     mutating func append(_ item: Item) {
         items.append(item)
         bytes += item.line.count
         people[item.person, default: 0] += 1
     }
 
-    /// Takes out the oldest; its person still counts as one of the lane's.
+    /// Takes out the oldest; its person still counts as one of the queue's.
     mutating func takeFirst() -> Item? {
         guard let item = first else { return nil }
         bytes -= item.line.count
@@ -65,7 +69,7 @@ struct Lane {
         bytes += taken.reduce(0) { $0 + $1.line.count }
     }
 
-    /// These are the lane's no longer.
+    /// These are the queue's no longer.
     mutating func forget(_ taken: some Collection<Item>) {
         for item in taken {
             let left = (people[item.person] ?? 0) - 1
@@ -73,8 +77,8 @@ struct Lane {
         }
     }
 
-    /// Puts all of another lane in front: what of it waits, and its people.
-    mutating func putBack(all other: Lane) {
+    /// Puts all of another queue in front: what of it waits, and its people.
+    mutating func putBack(all other: ItemQueue) {
         putBack(other.waiting)
         people.merge(other.people, uniquingKeysWith: +)
     }

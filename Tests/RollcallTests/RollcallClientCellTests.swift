@@ -5,9 +5,9 @@ import Testing
 
 /// The client's queue when a cell takes nothing: who waits for it, and who does not. What it is with a
 /// server, the acceptance tests say (`test_client_swift.py`, `test_client_cells.py`). Source: K5.
-@Suite struct RollcallClientLaneTests {
+@Suite struct RollcallClientCellTests {
     private let now = ContinuousClock.now
-    private let b = Lane.Name.cell("b")
+    private let b = ItemQueue.Name.cell("b")
 
     private func queue(items: Int = 100, body: Int = 10) -> WaitingQueue {
         var options = RollcallClient.Options()
@@ -24,8 +24,8 @@ import Testing
         }
     }
 
-    private func body(_ queue: inout WaitingQueue, of lane: Lane.Name = .fresh) -> [String] {
-        queue.nextBody(of: lane)?.lines.map { String(decoding: $0, as: UTF8.self) } ?? []
+    private func body(_ queue: inout WaitingQueue, of name: ItemQueue.Name = .fresh) -> [String] {
+        queue.nextBody(of: name)?.lines.map { String(decoding: $0, as: UTF8.self) } ?? []
     }
 
     /// Ends the body; cells did not take what stands at these places, which waits so many seconds longer
@@ -34,9 +34,9 @@ import Testing
         queue.settle(away: away) { now + .seconds($0) }
     }
 
-    private func lane(_ queue: WaitingQueue, after seconds: Int) -> Lane.Name? {
+    private func next(_ queue: WaitingQueue, after seconds: Int) -> ItemQueue.Name? {
         let next = queue.next(at: now + .seconds(seconds), freshAt: nil)
-        return next.flatMap { $0.due <= now + .seconds(seconds) ? $0.lane : nil }
+        return next.flatMap { $0.due <= now + .seconds(seconds) ? $0.name : nil }
     }
 
     @Test func `who waits for a cell holds up nobody else, and their own news goes behind`() {
@@ -46,16 +46,16 @@ import Testing
         settle(&queue, away: [1: "b"])
         #expect((queue.count, queue.bytes) == (1, 3))
         put(&queue, "2:2", "3:2", "2:3", "1:2")
-        #expect(lane(queue, after: 0) == .fresh)
+        #expect(next(queue, after: 0) == .fresh)
         #expect(body(&queue) == ["3:2", "1:2"])
         settle(&queue)
         // Nothing is due before its pause is over.
-        #expect(lane(queue, after: 0) == nil)
-        #expect(lane(queue, after: 1) == b)
+        #expect(next(queue, after: 0) == nil)
+        #expect(next(queue, after: 1) == b)
         #expect(body(&queue, of: b) == ["2:1", "2:2", "2:3"])
         put(&queue, "2:4")
         settle(&queue)
-        // The lane has ended.
+        // Nobody waits for the cell any more.
         #expect(body(&queue) == ["2:4"])
         settle(&queue)
         #expect(queue.isEmpty && queue.bytes == 0)
@@ -78,8 +78,8 @@ import Testing
         _ = body(&queue)
         settle(&queue, away: [0: "b", 1: "b"])
         for failures in 2...4 {
-            #expect(lane(queue, after: failures - 2) == nil)
-            #expect(lane(queue, after: failures - 1) == b)
+            #expect(next(queue, after: failures - 2) == nil)
+            #expect(next(queue, after: failures - 1) == b)
             #expect(body(&queue, of: b) == ["1:1", "2:1"])
             settle(&queue, away: [0: "b", 1: "b"])
         }
@@ -88,7 +88,7 @@ import Testing
         _ = body(&queue, of: b)
         settle(&queue)
         // It is there again: what is left goes at once.
-        #expect(lane(queue, after: 0) == b)
+        #expect(next(queue, after: 0) == b)
         #expect(body(&queue, of: b) == ["1:2"])
     }
 
@@ -103,14 +103,14 @@ import Testing
         #expect(body(&queue) == ["2:2"])
         queue.fail { now + .seconds($0) }
         put(&queue, "2:3")
-        #expect(lane(queue, after: 1) == .fresh)
+        #expect(next(queue, after: 1) == .fresh)
         #expect(body(&queue) == ["2:2"])
         settle(&queue)
-        #expect(lane(queue, after: 2) == b)
+        #expect(next(queue, after: 2) == b)
         #expect(body(&queue, of: b) == ["1:1", "1:2"])
     }
 
-    @Test func `of lanes that are due the one goes that was sent longest ago`() {
+    @Test func `of queues that are due the one goes that was sent longest ago`() {
         var queue = queue(body: 1)
         put(&queue, "1:1", "2:1", "3:1", "3:2")
         for cell in ["b", "c"] {
@@ -125,13 +125,13 @@ import Testing
         // What goes behind its own makes no body.
         #expect(body(&queue).isEmpty)
         put(&queue, "3:3", "3:4")
-        var lanes: [Lane.Name] = []
-        while let next = lane(queue, after: 9) {
-            lanes.append(next)
-            _ = body(&queue, of: next)
+        var names: [ItemQueue.Name] = []
+        while let name = next(queue, after: 9) {
+            names.append(name)
+            _ = body(&queue, of: name)
             settle(&queue)
         }
-        #expect(lanes == [b, .cell("c"), .fresh, b, .cell("c"), .fresh])
+        #expect(names == [b, .cell("c"), .fresh, b, .cell("c"), .fresh])
     }
 
     @Test func `one past the limit the oldest gives way, whoever it waits for`() {
