@@ -14,9 +14,11 @@ import threading
 import time
 import unittest
 
-from client_stories import SOURCE
+from client_cell_stories import FeignedGateway
+from client_stories import SOURCE, free_port
+from contrary_proxy import ContraryProxy
 from documents import text
-from rollcall_process import eventually, now_ms, plain_environment
+from rollcall_process import RollcallTestCase, eventually, now_ms, plain_environment
 from test_cells import owner
 from test_client_python import Recording, loaded
 from test_client_swift import Backend, built
@@ -61,7 +63,8 @@ class Feed:
 class FleetStory(GatewayTestCase):
     MORE = {"a": LIVENESS, "b": LIVENESS, "f": "alerts: {NoOnlineResponders: {for: 2s}}\n"}
 
-    def told(self, feed):
+    def told(self, feed, hangs=False):
+        """The story; `hangs` if the cell is not killed, but takes what comes and answers nothing."""
         servers = self.servers
 
         def ledger(cell):
@@ -73,17 +76,17 @@ class FleetStory(GatewayTestCase):
 
         eventually(lambda: ledger("a") > 10 and ledger("b") > 10, 20, "both cells hear theirs")
         self.assertEqual(offline("a"), 0)
-        servers["b"].kill()
+        servers["b"].pause() if hangs else servers["b"].kill()
         before, end = ledger("a"), time.monotonic() + AWAY_SECONDS
         while time.monotonic() < end:
             statuses = {one["status"] for one in servers["a"].get("/v1/responders").json()["responders"]}
             self.assertEqual(statuses, {"ONLINE"})
             time.sleep(0.2)
         self.assertEqual(offline("a"), 0)
-        self.assertGreater(ledger("a") - before, 4 * AWAY_SECONDS)
+        self.assertGreater(ledger("a") - before, 3 * AWAY_SECONDS)
         firing = {one["alertname"] for one in servers["f"].get("/v1/alerts").json()["alerts"]}
         self.assertNotIn("NoOnlineResponders", firing)
-        self.begin("b", self.config("b", self.MORE["b"]))
+        servers["b"].resume() if hangs else self.begin("b", self.config("b", self.MORE["b"]))
         eventually(lambda: ledger("b") > feed.count("b") - 6, 60, "what waited arrives")
         feed.end()
         for cell in "ab":
@@ -119,8 +122,24 @@ class ClientTests(FleetStory):
         self.assertEqual(client.dropped, [])
 
 
-class NodeTests(FleetStory):
-    def feeder(self, script):
+class HangingTests(FleetStory):
+    # Attempts for the cell that hangs take two seconds, heartbeats too: two may come one after the other.
+    LIVENESS = "liveness: {on_duty: {expected: 1s, degraded_after: 5s, offline_after: 7s}}\n"
+    MORE = {**FleetStory.MORE, "a": LIVENESS, "b": LIVENESS}
+
+    def test_a_cell_that_hangs_delays_its_own_people_alone(self):
+        logging.getLogger("rollcall").addHandler(logging.NullHandler())
+        client = Recording(loaded(), self.url_of_gateway())
+        self.addCleanup(client.close, 0)
+        self.told(Feed(self, client.batch, self.mixed(3)), hangs=True)
+        self.assertEqual(client.close(10), 0)
+        self.assertEqual(client.dropped, [])
+
+
+class NodeBackend:
+    """A test with a backend in Node."""
+
+    def feeder(self, script, url):
         """A backend that forwards each line that it is told."""
         node = shutil.which("node")
         if node is None:
@@ -132,7 +151,7 @@ class NodeTests(FleetStory):
         self.addCleanup(log.close)
         process = subprocess.Popen(
             [node, "feeder.mjs"], cwd=self.directory, stdin=subprocess.PIPE, stdout=log, stderr=log,
-            env={**plain_environment(), "ROLLCALL_URL": self.url_of_gateway()})
+            env={**plain_environment(), "ROLLCALL_URL": url})
         self.addCleanup(process.stdin.close)
         self.addCleanup(process.wait, 10)
         self.addCleanup(process.kill)
@@ -143,13 +162,64 @@ class NodeTests(FleetStory):
 
         return batch
 
-    def test_node(self):
-        self.told(Feed(self, self.feeder(blocks("js")["rollcall.mjs"]), self.mixed(3)))
+    @staticmethod
+    def script():
+        """That of the page "Forward from your backend"."""
+        return blocks("js")["rollcall.mjs"]
 
-    def test_the_first_page_s_script(self):
+    def first_script(self):
+        """That of the README."""
         script, = (body for kind, body in BLOCK.findall(text("README.md")) if kind == "js")
         self.assertTrue(re.match(r"// rollcall\.mjs\n", script))
-        self.told(Feed(self, self.feeder(script), self.mixed(3)))
+        return script
+
+
+class NodeTests(NodeBackend, FleetStory):
+    def test_node(self):
+        self.told(Feed(self, self.feeder(self.script(), self.url_of_gateway()), self.mixed(3)))
+
+    def test_the_first_page_s_script(self):
+        self.told(Feed(self, self.feeder(self.first_script(), self.url_of_gateway()), self.mixed(3)))
+
+
+class NodeOrderTests(NodeBackend, RollcallTestCase):
+    """Behind a gateway of the test's own, which knows in which order it took what."""
+
+    def check(self, script):
+        server = self.rollcall(address=f"127.0.0.1:{free_port()}").start()
+        gateway = FeignedGateway(lambda person: "abc"[int(person[1:]) % 3])
+        gateway.away = {"b", "c"}
+        batch = self.feeder(script, ContraryProxy(self, lambda: server.port, gateway.judge).url)
+
+        def heard(cells, count):
+            def people():
+                return [line["responder_id"] for _, line in list(gateway.taken)]
+            eventually(lambda: sum(gateway.cell_of(one) in cells for one in people()) == count, 40, cells)
+
+        for number in range(60):
+            for person in range(30):
+                batch({"responder_id": f"p{person}", "updates": [{"sequence": number}]})
+            if number % 20 == 19:
+                heard("a", 10 * (number + 1))
+        gateway.away = {"c"}
+        heard("b", 600)
+        # Half of the last cell is split from it meanwhile.
+        gateway.cell_of = lambda person: "abcabd"[int(person[1:]) % 6]
+        gateway.away = {"d"}
+        heard("c", 300)
+        gateway.away = set()
+        heard("d", 300)
+        last = {}
+        for _, line in gateway.taken:
+            person, sequence = line["responder_id"], line["updates"][0]["sequence"]
+            self.assertEqual(sequence, last.get(person, -1) + 1, person)
+            last[person] = sequence
+
+    def test_node(self):
+        self.check(self.script())
+
+    def test_the_first_page_s_script(self):
+        self.check(self.first_script())
 
 
 if __name__ == "__main__":
