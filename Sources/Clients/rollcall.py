@@ -20,6 +20,10 @@ Nobody knows what became of a request without an answer (a refused connection, a
 once for each responder, install and sequence, and a transition once for each id. Any other refusal will
 not get better by repeating; the body is dropped and reported.
 
+Of a fleet of many cells a gateway says which items a cell did not take (`unavailable`). They are put
+aside, with what comes of the same people behind them, and go again after pauses of their own; nobody
+else waits for them.
+
 Make one client in each process, and close it at the end. A fork may come in between (gunicorn's
 `preload_app`): the child begins with an empty queue and a thread of its own.
 """
@@ -49,8 +53,44 @@ _PAUSE_MIN = 0.5
 _RETRY_AFTER_MAX = 300.0
 _ANSWER_BYTES_MAX = 16 << 20
 _PROBLEMS_MAX = 256
+_NOTES_MAX = 100  # of the rejected items so many are named at most
 _LOG_EVERY = 60.0
 _BEAT = "/v1/heartbeat"
+
+_Item = collections.namedtuple("_Item", "number path person line")
+
+
+class _Queue:
+    """Items that go in their order, with pauses of their own: those that were not sent yet, or those
+    that a cell did not take, and what came of the same people."""
+
+    def __init__(self, cell=None):
+        self.cell = cell
+        self.items = collections.deque()  # the oldest first
+        self.bytes = 0
+        self.people = collections.Counter()  # of the items, those in the body too
+        self.failed, self.not_before, self.sent_at = 0, 0.0, time.monotonic()
+
+    def append(self, item):
+        self.items.append(item)
+        self.bytes += len(item.line)
+        self.people[item.person] += 1
+
+    def pop(self):
+        """Takes out the oldest; its person still counts as one of the queue's."""
+        item = self.items.popleft()
+        self.bytes -= len(item.line)
+        return item
+
+    def put_back(self, items):
+        self.items.extendleft(reversed(items))
+        self.bytes += sum(len(item.line) for item in items)
+
+    def forget(self, items):
+        self.people.subtract(item.person for item in items)
+        for item in items:
+            if not self.people[item.person]:
+                del self.people[item.person]
 
 
 class Rollcall:
@@ -145,16 +185,17 @@ class Rollcall:
         with self._wake:
             if self._end is None:
                 self._end = time.monotonic() + within
-                self._not_before = 0.0
+                for queue in self._queues():
+                    queue.not_before = 0.0
             thread, wake = self._thread, self._wake
             wake.notify_all()
         if thread is not None and thread is not threading.current_thread():
             thread.join(max(0.0, self._end - time.monotonic()) + 0.1)
         with self._wake:
-            left = self._body + [line for _, line in self._queue]
+            left = sorted(self._body + [one for queue in self._queues() for one in queue.items])
             self._is_over = True
             self._body, self._bytes = [], 0
-            self._queue.clear()
+            self._fresh, self._of_cells = _Queue(), {}
         self._drop("closed", left, f"after {within} s")
         return len(left)
 
@@ -169,13 +210,14 @@ class Rollcall:
     def _begin(self):
         """An empty queue, in a new process too: what the parent has queued is the parent's to send."""
         self._wake = threading.Condition()
-        self._queue = collections.deque()  # of (path, line), the oldest first
+        self._fresh = _Queue()
+        self._of_cells = {}  # of items that were put aside, by the cell that did not take them
         self._oldest_at = 0.0
-        self._body, self._body_path = [], ""  # what is sent, again and again until it is settled
+        self._body, self._body_queue = [], self._fresh  # what is sent
         self._body_at_most = self._body_items
-        self._bytes = 0  # of the queue and the body
+        self._bytes = 0  # of all that waits, and the body
         self._end, self._is_over = None, False
-        self._failed, self._not_before, self._next_beat = 0, 0.0, 0.0
+        self._next_beat = 0.0
         self._counts = {"given": 0, "accepted": 0, "duplicates": 0, "attempts": 0, "failures": 0}
         self._dropped = collections.Counter()
         self._problems, self._logged = set(), {}
@@ -185,15 +227,20 @@ class Rollcall:
         self._thread = threading.Thread(target=self._run, name="rollcall", daemon=True)
         self._thread.start()
 
+    def _queues(self):
+        return [self._fresh, *self._of_cells.values()]
+
     def _waiting(self):
-        return len(self._queue) + len(self._body)
+        return len(self._body) + sum(len(queue.items) for queue in self._queues())
 
     def _put(self, path, item):
         line = json.dumps(item, separators=(",", ":"), allow_nan=False, default=_plain).encode()
         with self._wake:
             self._counts["given"] += 1
+            # 41 is the same as "41".
+            item = _Item(self._counts["given"], path, str(item.get("responder_id")), line)
         if len(line) > self._queue_bytes:
-            self._drop("too_large", [line], f"{len(line)} bytes")
+            self._drop("too_large", [item], f"{len(line)} bytes")
             return False
         full = []
         with self._wake:
@@ -201,42 +248,61 @@ class Rollcall:
                 is_open = False
             else:
                 is_open = True
-                while self._queue and (
-                        self._waiting() >= self._queue_items
-                        or self._bytes + len(line) > self._queue_bytes):
-                    full.append(self._queue.popleft()[1])
-                    self._bytes -= len(full[-1])
                 # What is being sent may have arrived: it cannot give way.
-                has_room = (self._waiting() < self._queue_items
-                            and self._bytes + len(line) <= self._queue_bytes)
+                while not (has_room := self._has_room(line)) and self._waiting() > len(self._body):
+                    full.append(self._give_way())
                 if has_room:
-                    if not self._queue:
+                    if not self._fresh.items:
                         self._oldest_at = time.monotonic()
-                    self._queue.append((path, line))
+                    self._fresh.append(item)
                     self._bytes += len(line)
                 else:
-                    full.append(line)
+                    full.append(item)
                 if self._thread is None:
                     self._start()
                 self._wake.notify()
         if not is_open:
-            self._drop("closed", [line], "the client is closed")
+            self._drop("closed", [item], "the client is closed")
             return False
         self._drop("full", full, f"{self._queue_items} items, {self._queue_bytes} bytes at most")
         return has_room
 
-    def _take_body(self):
-        """Makes a body of the oldest items of one route."""
-        self._body_path = self._queue[0][0]
-        size = 0
-        while self._queue and len(self._body) < self._body_at_most:
-            path, line = self._queue[0]
-            size += len(line) + 1
-            if path != self._body_path or (self._body and size > self._body_bytes):
+    def _has_room(self, line):
+        return (self._waiting() < self._queue_items
+                and self._bytes + len(line) <= self._queue_bytes)
+
+    def _give_way(self):
+        """Takes out the oldest item that waits."""
+        queue = min((queue for queue in self._queues() if queue.items),
+                   key=lambda queue: queue.items[0].number)
+        item = queue.pop()
+        self._leave(queue, [item])
+        return item
+
+    def _leave(self, queue, items):
+        """These need not be sent any more."""
+        self._bytes -= sum(len(item.line) for item in items)
+        queue.forget(items)
+        if not queue.people:
+            self._of_cells.pop(queue.cell, None)
+
+    def _take_body(self, queue):
+        """Makes a body of the oldest items of one route; none if all were put aside, behind others of
+        the same people."""
+        self._body_queue, queue.sent_at, size = queue, time.monotonic(), 0
+        while queue.items and len(self._body) < self._body_at_most:
+            item = queue.items[0]
+            other = next((one for one in self._of_cells.values() if item.person in one.people), queue)
+            if other is not queue:
+                queue.forget([queue.pop()])
+                other.append(item)
+                continue
+            size += len(item.line) + 1
+            if self._body and (item.path != self._body[0].path or size > self._body_bytes):
                 break
-            self._body.append(line)
-            self._queue.popleft()
-        self._oldest_at = time.monotonic()
+            self._body.append(queue.pop())
+        if queue is self._fresh:
+            self._oldest_at = queue.sent_at
 
     # The thread
 
@@ -265,18 +331,30 @@ class Rollcall:
                         return _BEAT
                     until.append(self._next_beat)
                 if self._waiting():
-                    due = self._not_before
-                    if not self._body and self._end is None and not self._is_full_body():
-                        due = max(due, self._oldest_at + self._linger)
+                    queue, due = self._next_queue(now)
                     if now >= due:
                         if not self._body:
-                            self._take_body()
-                        return self._body_path
+                            self._take_body(queue)
+                        if self._body:
+                            return queue
+                        continue
                     until.append(due)
                 self._wake.wait(max(0.001, min(until) - now) if until else None)
 
+    def _next_queue(self, now):
+        """What is sent next, and when: of queues that are due the one that was sent longest ago."""
+        if self._body:
+            return self._body_queue, self._body_queue.not_before
+        due = {queue: queue.not_before for queue in self._queues() if queue.items}
+        if self._fresh in due and self._end is None and not self._is_full_body():
+            due[self._fresh] = max(self._fresh.not_before, self._oldest_at + self._linger)
+        ready = [queue for queue in due if due[queue] <= now]
+        queue = min(ready, key=lambda queue: queue.sent_at) if ready else min(due, key=due.get)
+        return queue, due[queue]
+
     def _is_full_body(self):
-        return len(self._queue) >= self._body_at_most or self._bytes >= self._body_bytes
+        return (len(self._fresh.items) >= self._body_at_most
+                or self._fresh.bytes >= self._body_bytes)
 
     def _beat(self):
         body = b'{"every_seconds":%d}' % self._heartbeat
@@ -290,60 +368,100 @@ class Rollcall:
             self._report_problems(_BEAT, answer, [body])
 
     def _send_body(self):
-        lines = self._body
+        body, queue = self._body, self._body_queue
         status, answer, retry_after = self._post(
-            self._body_path, "application/x-ndjson", b"\n".join(lines))
-        verdict = _verdict(answer, len(lines)) if status in (200, 422) else None
-        if verdict is not None:
-            self._settle(verdict, lines)
-        elif status == 413 and len(lines) > 1:
+            body[0].path, "application/x-ndjson", b"\n".join(item.line for item in body))
+        verdict = _verdict(status, answer, len(body))
+        if verdict is not None and not verdict["is_cut"]:
+            self._settle(verdict, body, queue, retry_after)
+        elif len(body) > 1 and (status == 413 or verdict is not None):
+            half = max(1, len(body) // 2)
             with self._wake:
-                # Nothing of it was taken. From now on bodies are smaller.
-                self._body_at_most = max(1, len(lines) // 2)
-                path = self._body_path
-                for line in reversed(lines[self._body_at_most:]):
-                    self._queue.appendleft((path, line))
-                del lines[self._body_at_most:]
-            self._log("413", logging.WARNING, f"413: at most {self._body_at_most} items from now on")
+                if not self._is_over:
+                    queue.put_back(body[half:])
+                    del body[half:]
+            if status == 413:  # Nothing of it was taken. From now on bodies are smaller.
+                self._body_at_most = half
+                self._log("413", logging.WARNING, f"413: at most {half} items from now on")
         elif 400 <= status < 500 and status not in (408, 429):
-            self._release(lines)
-            self._drop("refused", lines, _told(status, answer))
+            with self._wake:
+                if self._is_over:
+                    return
+                self._end_body(body, queue)
+            self._drop("refused", body, _told(status, answer))
         else:
-            self._fail(_told(status, answer), retry_after)
+            self._fail(_told(status, answer), body, queue, retry_after)
 
-    def _settle(self, verdict, lines):
-        """Rollcall has the body: who was taken, and who was not."""
-        rejected = [one for one in verdict["rejected"] if one["index"] < len(lines)]
+    def _settle(self, verdict, body, queue, retry_after):
+        """Rollcall has the body: who was taken, who was not, and who waits for their cell."""
+        away = verdict["away"]
         with self._wake:
-            if not self._is_over:
-                self._counts["accepted"] += verdict["accepted"]
-                self._counts["duplicates"] += verdict["duplicates"]
-        self._release(lines)
-        for one in rejected:
-            self._drop("rejected", [lines[one["index"]]], f"{one['pointer']}: {one['detail']}")
-        self._report_problems(self._body_path, verdict, lines)
+            if self._is_over:
+                return
+            self._counts["accepted"] += verdict["accepted"]
+            self._counts["duplicates"] += verdict["duplicates"]
+            self._end_body([item for place, item in enumerate(body) if place not in away], queue)
+            if away:
+                self._put_aside(
+                    [(body[place], away[place]) for place in sorted(away)], queue, retry_after)
+        if away:
+            self._log("away", logging.WARNING,
+                      f"{len(away)} items wait for cell {', '.join(sorted(set(away.values())))}")
+        for one in verdict["rejected"]:
+            if one["index"] < len(body):
+                self._drop("rejected", [body[one["index"]]], f"{one['pointer']}: {one['detail']}")
+        self._report_problems(body[0].path, verdict, [item.line for item in body])
 
-    def _release(self, lines):
-        with self._wake:
-            if not self._is_over:
-                self._bytes -= sum(map(len, lines))
-                self._body = []
-            self._failed, self._not_before = 0, 0.0
+    def _end_body(self, settled, queue):
+        """Nothing is being sent any more, and these need not be again."""
+        self._body = []
+        self._leave(queue, settled)
+        if queue is self._fresh or not queue.people or settled:
+            queue.failed, queue.not_before = 0, 0.0
 
-    def _fail(self, told, retry_after):
-        """Nobody knows what became of it: the same body goes again after a pause."""
+    def _put_aside(self, items, queue, retry_after):
+        """These their cells did not take: they go again, and hold up nobody else."""
+        self._counts["failures"] += 1
+        if queue is self._fresh:
+            queue.forget([item for item, _ in items])
+            for item, cell in items:
+                if cell not in self._of_cells:
+                    self._of_cells[cell] = _Queue(cell)
+                    self._pause(self._of_cells[cell], retry_after)
+                self._of_cells[cell].append(item)
+            return
+        queue.put_back([item for item, _ in items])
+        if {cell for _, cell in items} == {queue.cell}:
+            self._pause(queue, retry_after)
+        else:
+            # The cell was split meanwhile: whose these are is asked anew, in their order.
+            del self._of_cells[queue.cell]
+            self._fresh.put_back(queue.items)
+            self._fresh.people += queue.people
+
+    def _fail(self, told, body, queue, retry_after):
+        """Nobody knows what became of it: the same body goes again after a pause. If it was put aside
+        it holds up nobody meanwhile."""
         with self._wake:
-            self._failed += 1
+            if self._is_over:
+                return
             self._counts["failures"] += 1
-            most = min(self._pause_max, _PAUSE_MIN * 2 ** min(self._failed - 1, 16))
-            pause = random.uniform(most / 2, most)
-            if retry_after is not None:
-                pause = max(pause, min(retry_after, _RETRY_AFTER_MAX) * random.uniform(1.0, 1.2))
-            if self._end is not None:
-                pause = random.uniform(0.1, 0.3)
-            self._not_before = time.monotonic() + pause
+            self._pause(queue, retry_after)
+            if queue is not self._fresh:
+                queue.put_back(body)
+                self._body = []
             waiting = self._waiting()
         self._log("again", logging.WARNING, f"{told}; {waiting} items wait")
+
+    def _pause(self, queue, retry_after):
+        queue.failed += 1
+        most = min(self._pause_max, _PAUSE_MIN * 2 ** min(queue.failed - 1, 16))
+        pause = random.uniform(most / 2, most)
+        if retry_after is not None:
+            pause = max(pause, min(retry_after, _RETRY_AFTER_MAX) * random.uniform(1.0, 1.2))
+        if self._end is not None:
+            pause = random.uniform(0.1, 0.3)
+        queue.not_before = time.monotonic() + pause
 
     # HTTP
 
@@ -401,14 +519,14 @@ class Rollcall:
 
     # What is reported
 
-    def _drop(self, reason, lines, detail):
-        if not lines:
+    def _drop(self, reason, items, detail):
+        if not items:
             return
         with self._wake:
-            self._dropped[reason] += len(lines)
-        self._log(reason, logging.ERROR, f"{len(lines)} items dropped: {reason} ({detail})")
+            self._dropped[reason] += len(items)
+        self._log(reason, logging.ERROR, f"{len(items)} items dropped: {reason} ({detail})")
         if self._on_dropped is not None:
-            self._call(self._on_dropped, reason, [json.loads(line) for line in lines], detail)
+            self._call(self._on_dropped, reason, [json.loads(item.line) for item in items], detail)
 
     def _report_problems(self, path, answer, lines):
         problems = answer.get("problems") if isinstance(answer, dict) else None
@@ -482,15 +600,26 @@ def _parsed(text):
         return None
 
 
-def _verdict(answer, count):
-    """The answer, if it is Rollcall's and about all `count` items: another server's 200 is none."""
-    if not isinstance(answer, dict):
+def _verdict(status, answer, count):
+    """The answer, if it is Rollcall's and about all `count` items: another server's 200 is none. With
+    `away`, for each item that a cell did not take that cell; `is_cut` if more were rejected than are
+    named."""
+    if status not in (200, 422, 503) or not isinstance(answer, dict):
         return None
     sums = [answer.get("accepted"), answer.get("duplicates")]
-    rejected = answer.get("rejected")
+    rejected, unavailable = answer.get("rejected"), answer.get("unavailable", [])
     if not all(isinstance(number, int) for number in sums) or not isinstance(rejected, list):
         return None
-    return answer if sum(sums) + len(rejected) == count else None
+    try:
+        away = {place: str(part["cell"]) for part in unavailable for place in part["items"]}
+    except (KeyError, TypeError):
+        return None
+    if not all(place in range(count) for place in away) or status == 503 and not away:
+        return None
+    unnamed = count - sum(sums) - len(rejected) - len(away)
+    if unnamed < 0 or unnamed > 0 and len(rejected) < _NOTES_MAX:
+        return None
+    return {**answer, "away": away, "is_cut": unnamed > 0}
 
 
 def _seconds(text):

@@ -1,9 +1,13 @@
 import Foundation
 
 /// An item as one line of NDJSON, stamped.
-enum JSONLine {
+struct JSONLine: Sendable {
+    let bytes: Data
+    /// The id of the one whom it is about; 41 is the same as "41".
+    let person: String
+
     /// Encodes `item`, and stamps it with what it does not say itself.
-    static func of(_ item: some Encodable, _ route: Route) throws -> Data {
+    static func of(_ item: some Encodable, _ route: Route) throws -> JSONLine {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .custom { date, encoder in
             var container = encoder.singleValueContainer()
@@ -13,7 +17,7 @@ enum JSONLine {
     }
 
     /// Checks JSON from outside, and stamps it with what it does not say itself.
-    static func stamped(_ json: Data, _ route: Route) throws -> Data {
+    static func stamped(_ json: Data, _ route: Route) throws -> JSONLine {
         var bytes = [UInt8](json)
         while let last = bytes.last, isSpace(last) { bytes.removeLast() }
         let start = bytes.firstIndex { !isSpace($0) } ?? bytes.endIndex
@@ -32,7 +36,10 @@ enum JSONLine {
             stamps += "\"\(name)\":\(value),"
         }
         if object.isEmpty, !stamps.isEmpty { stamps.removeLast() }
-        return Data([UInt8(ascii: "{")] + stamps.utf8 + bytes[(start + 1)...])
+        let id = object["responder_id"]
+        return JSONLine(
+            bytes: Data([UInt8(ascii: "{")] + stamps.utf8 + bytes[(start + 1)...]),
+            person: id as? String ?? (id as? NSNumber)?.stringValue ?? "")
     }
 
     static func milliseconds(_ date: Date) -> Int64 {

@@ -24,6 +24,10 @@ import Foundation
 /// counts an update once for each responder, install and sequence, and a transition once for each id.
 /// Any other refusal will not get better by repeating; the body is dropped and reported.
 ///
+/// Of a fleet of many cells a gateway says which items a cell did not take. They are put aside, with what
+/// comes of the same people behind them, and go again after pauses of their own; nobody else waits for
+/// them.
+///
 /// Make one client in each process and close it at the end. Without `close` what waits is lost when
 /// the client goes.
 public final class RollcallClient: Sendable {

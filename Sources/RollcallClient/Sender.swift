@@ -18,11 +18,7 @@ final class Sender: Sendable {
         var counts = RollcallClient.Counts()
         /// The instant at which the oldest item that waits for its body came.
         var oldestAt: ContinuousClock.Instant
-        /// Before that no body is sent.
-        var notBefore: ContinuousClock.Instant
         var nextBeat: ContinuousClock.Instant
-        /// Attempts without an answer in a row.
-        var failures = 0
         /// Set from `end` on.
         var end: ContinuousClock.Instant?
         var isOver = false
@@ -49,7 +45,7 @@ final class Sender: Sendable {
         self.report = report
         let now = ContinuousClock.now
         state = Locked(
-            State(queue: WaitingQueue(options), oldestAt: now, notBefore: now, nextBeat: now))
+            State(queue: WaitingQueue(options), oldestAt: now, nextBeat: now))
     }
 
     var counts: RollcallClient.Counts {
@@ -71,7 +67,8 @@ final class Sender: Sendable {
         put(line: try JSONLine.stamped(json, route), route)
     }
 
-    private func put(line: Data, _ route: Route) -> Bool {
+    private func put(line item: JSONLine, _ route: Route) -> Bool {
+        let line = item.bytes
         let (isQueued, drop): (Bool, RollcallClient.Report?) = state.withLock { state in
             state.counts.given += 1
             if state.end != nil || state.isOver {
@@ -80,10 +77,8 @@ final class Sender: Sendable {
             if line.count > options.queueBytes {
                 return (false, state.drop(.tooLarge, [line], "\(line.count) bytes"))
             }
-            if state.queue.isEmpty || state.queue.count == state.queue.body?.lines.count {
-                state.oldestAt = .now
-            }
-            let (isQueued, dropped) = state.queue.append(line, route)
+            if !state.queue.hasFresh { state.oldestAt = .now }
+            let (isQueued, dropped) = state.queue.append(line, route, person: item.person)
             state.sleeper?.cancel()
             let limits = "\(options.queueItems) items, \(options.queueBytes) bytes at most"
             return (isQueued, state.drop(.full, dropped, limits))
@@ -99,7 +94,7 @@ final class Sender: Sendable {
         state.withLock { state in
             let now = ContinuousClock.now
             if state.end == nil { state.end = now + time }
-            state.notBefore = now
+            state.queue.resume()
             state.sleeper?.cancel()
         }
     }
@@ -156,19 +151,16 @@ final class Sender: Sendable {
                 if now >= state.nextBeat { return .beat }
                 until.append(state.nextBeat)
             }
-            if !state.queue.isEmpty {
-                var due = state.notBefore
-                if state.queue.body == nil, state.end == nil, !state.queue.isFull {
-                    due = max(due, state.oldestAt + options.linger)
+            while let (name, due) = state.nextQueue(at: now, linger: options.linger) {
+                guard now >= due else {
+                    until.append(due)
+                    break
                 }
-                if now >= due {
-                    let isNew = state.queue.body == nil
-                    if let body = state.queue.nextBody() {
-                        if isNew { state.oldestAt = now }
-                        return .send(body)
-                    }
-                }
-                until.append(due)
+                let isNew = state.queue.body == nil && name == .fresh
+                let body = state.queue.nextBody(of: name)
+                if isNew { state.oldestAt = now }
+                // Without one all were put behind others, and another queue is next.
+                if let body { return .send(body) }
             }
             let wake = until.min() ?? now + .seconds(3600)
             let sleeper = Task { (try? await Task.sleep(until: wake)) ?? () }
@@ -199,13 +191,18 @@ final class Sender: Sendable {
         do throws(HTTPTransport.NoAnswer) {
             answer = try await post(body.route.rawValue, "application/x-ndjson", body.bytes)
         } catch { return fail(error.reason, retryAfter: nil) }
-        if let verdict = Verdict(answer, count: body.lines.count) {
-            settle(verdict, body)
-        } else if answer.status == 413, state.withLock({ $0.queue.halve() }) {
-            // Nothing of it was taken; half of it goes next.
+        let verdict = Verdict(answer, count: body.items.count)
+        let isCut = verdict.map { $0.unnamed(of: body.items.count) > 0 } ?? false
+        let isTooLarge = answer.status == 413
+        if let verdict, !isCut {
+            settle(verdict, body, retryAfter: answer.retryAfter)
+        } else if isTooLarge || isCut,
+            state.withLock({ $0.queue.halve(isTooLarge: isTooLarge) })
+        {
+            // Half of it goes next: nothing of it was taken, or more were rejected than are named.
         } else if (400..<500).contains(answer.status), ![408, 429].contains(answer.status) {
             let drop = state.withLock { state in
-                state.settle()
+                state.queue.settle()
                 return state.drop(.refused, body.lines, Remark.text(answer))
             }
             drop.map(report)
@@ -214,38 +211,53 @@ final class Sender: Sendable {
         }
     }
 
-    /// Rollcall has the body: who was taken, and who was not.
-    private func settle(_ verdict: Verdict, _ body: WaitingQueue.Body) {
+    /// Rollcall has the body: who was taken, who was not, and who waits for their cell.
+    private func settle(_ verdict: Verdict, _ body: WaitingQueue.Body, retryAfter: Double?) {
+        let lines = body.lines
+        let away = verdict.away
         let drops = state.withLock { state in
-            state.settle()
+            let isEnding = state.end != nil
+            state.queue.settle(away: away) { pauseEnd($0, retryAfter, isEnding: isEnding) }
+            if !away.isEmpty { state.counts.failures += 1 }
             state.counts.accepted += verdict.accepted
             state.counts.duplicates += verdict.duplicates
             return verdict.rejected.map { note in
-                let line = note.index.flatMap { body.lines.indices.contains($0) ? $0 : nil }
+                let line = note.index.flatMap { lines.indices.contains($0) ? $0 : nil }
                 return state.drop(
-                    .rejected, [line.map { body.lines[$0] } ?? Data()],
+                    .rejected, [line.map { lines[$0] } ?? Data()],
                     "\(note.pointer): \(note.detail)")
             }
         }
         drops.forEach { $0.map(report) }
-        reportProblems(verdict.problems ?? [], body.route.rawValue, body.lines)
+        if !away.isEmpty {
+            let cells = Set(away.values).sorted().joined(separator: ", ")
+            reportFailing("cell \(cells) did not take \(away.count) items", key: "away")
+        }
+        reportProblems(verdict.problems ?? [], body.route.rawValue, lines)
     }
 
     /// Nobody knows what became of it: the same body goes again after a pause.
     private func fail(_ reason: String, retryAfter: Double?) {
         state.withLock { state in
-            state.failures += 1
             state.counts.failures += 1
-            let chance = Double.random(in: 0...1)
-            let pause =
-                state.end == nil
-                ? BackOff.pause(
-                    failures: state.failures, longest: options.pauseMax, retryAfter: retryAfter,
-                    chance: chance)
-                : 0.1 + chance / 5
-            state.notBefore = .now + .seconds(pause)
+            let isEnding = state.end != nil
+            state.queue.fail { pauseEnd($0, retryAfter, isEnding: isEnding) }
         }
         reportFailing(reason, key: "send")
+    }
+
+    /// Returns the instant of the next attempt after so many failures in a row.
+    private func pauseEnd(
+        _ failures: Int, _ retryAfter: Double?, isEnding: Bool
+    ) -> ContinuousClock.Instant {
+        let chance = Double.random(in: 0...1)
+        let pause =
+            isEnding
+            ? 0.1 + chance / 5
+            : BackOff.pause(
+                failures: failures, longest: options.pauseMax, retryAfter: retryAfter,
+                chance: chance)
+        return .now + .seconds(pause)
     }
 
     private func post(
@@ -311,11 +323,12 @@ final class Sender: Sendable {
 private let problemsMax = 256
 
 extension Sender.State {
-    /// Ends the body, and the failures with it.
-    fileprivate mutating func settle() {
-        queue.settle()
-        failures = 0
-        notBefore = .now
+    /// Returns what is sent next, and when; nil if nothing waits.
+    fileprivate func nextQueue(
+        at now: ContinuousClock.Instant, linger: Duration
+    ) -> (name: ItemQueue.Name, due: ContinuousClock.Instant)? {
+        let freshAt = end == nil && !queue.isFull ? oldestAt + linger : nil
+        return queue.next(at: now, freshAt: freshAt)
     }
 
     /// Counts what will not arrive; what is to be reported of it, if it is anything.

@@ -9,22 +9,47 @@ struct Verdict: Decodable, Sendable {
         let detail: String
     }
 
+    /// What a cell did not take, by its places in the body.
+    struct Missing: Decodable, Sendable {
+        let cell: String
+        let items: [Int]
+    }
+
     let accepted: Int
     let duplicates: Int
     let rejected: [Note]
     let problems: [Note]?
+    private let unavailable: [Missing]?
 
-    /// The verdict on all of `count` items. Another server's 200 is none: nil.
+    /// The verdict on all of `count` items. Another server's 200 is none: nil. A 503 is one if it says
+    /// which items a cell did not take.
     init?(_ answer: HTTPTransport.Answer, count: Int) {
-        guard answer.status == 200 || answer.status == 422,
+        guard [200, 422, 503].contains(answer.status),
             let verdict = try? JSONDecoder().decode(Verdict.self, from: answer.body),
-            verdict.accepted >= 0, verdict.duplicates >= 0,
-            verdict.accepted <= count, verdict.duplicates <= count,
-            verdict.accepted + verdict.duplicates + verdict.rejected.count == count
+            (0...count).contains(verdict.accepted), (0...count).contains(verdict.duplicates),
+            verdict.away.keys.allSatisfy({ (0..<count).contains($0) }),
+            answer.status != 503 || !verdict.away.isEmpty
         else { return nil }
+        let unnamed = verdict.unnamed(of: count)
+        guard unnamed == 0 || unnamed > 0 && verdict.rejected.count >= notesMax else { return nil }
         self = verdict
     }
+
+    /// The cell that did not take it, for each place of such an item.
+    var away: [Int: String] {
+        (unavailable ?? []).reduce(into: [:]) { away, part in
+            for place in part.items { away[place] = part.cell }
+        }
+    }
+
+    /// How many were rejected and are not named: Rollcall names some only.
+    func unnamed(of count: Int) -> Int {
+        count - accepted - duplicates - rejected.count - away.count
+    }
 }
+
+/// Of the rejected items so many are named at most.
+private let notesMax = 100
 
 /// A `Remark` holds what stands in Rollcall's other answers.
 struct Remark: Decodable {

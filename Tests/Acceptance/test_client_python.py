@@ -13,6 +13,7 @@ import unittest
 import uuid
 import zoneinfo
 
+from client_cell_stories import CellStories
 from client_stories import SOURCE, ClientStories
 from documents import ROOT
 from rollcall_process import RollcallTestCase
@@ -42,7 +43,7 @@ class Recording:
         return getattr(self.client, name)
 
 
-class PythonClientTests(ClientStories, RollcallTestCase):
+class PythonClientTests(ClientStories, CellStories, RollcallTestCase):
     def setUp(self):
         super().setUp()
         self.module = loaded()

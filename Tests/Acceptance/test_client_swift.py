@@ -15,6 +15,7 @@ import threading
 import time
 import unittest
 
+from client_cell_stories import CellStories
 from client_stories import SOURCE, ClientStories
 from documents import ROOT
 from rollcall_process import RollcallTestCase, eventually, milliseconds, now_ms, plain_environment
@@ -96,7 +97,7 @@ class Backend:
         self.process.stdout.close()
 
 
-class SwiftClientTests(ClientStories, RollcallTestCase):
+class SwiftClientTests(ClientStories, CellStories, RollcallTestCase):
     @classmethod
     def setUpClass(cls):
         cls.program = built()

@@ -106,6 +106,18 @@ struct GatewayMergeTests {
         #expect(failing.response(isPartialTaken: true).status == 200)
     }
 
+    @Test("K5: a cell that is busy does not take its part, be it all of it", arguments: [408, 429])
+    func busy(status: Int) throws {
+        let busy = answer(status, #"{"detail":"too much of this source is waiting"}"#)
+        let alone = verdict([(part(1, [0, 1]), busy)]).response(isPartialTaken: false)
+        #expect(alone.status == 503)
+        #expect(try tree(alone)["unavailable"]?.elements.map { $0["items"] } == [[0, 1]])
+        let all = verdict([(part(0, [0]), busy), (part(1, [1]), busy)])
+        #expect(all.response(isPartialTaken: false).status == 503)
+        #expect(all.response(isPartialTaken: true).status == 200)
+        #expect(!all.isRefused)
+    }
+
     @Test("if all is rejected everywhere it is a 422")
     func allRejected() {
         let none =

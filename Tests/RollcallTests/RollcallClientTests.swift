@@ -26,7 +26,7 @@ import Testing
     @Test func `a body is of one route, in order, and stays until it is settled`() {
         var queue = queue()
         for (number, route) in [Route.batches, .batches, .facts, .batches].enumerated() {
-            #expect(queue.append(Data("\(number)".utf8), route).isQueued)
+            #expect(queue.append(Data("\(number)".utf8), route, person: "p").isQueued)
         }
         let first = queue.nextBody()
         #expect(text(first?.lines) == ["0", "1"])
@@ -45,11 +45,11 @@ import Testing
     @Test func `one past the limit the oldest gives way, but nothing that is being sent`() {
         var queue = queue(items: 4, body: 2)
         for number in 0..<4 {
-            #expect(queue.append(Data([UInt8(number)]), .batches) == (true, []))
+            #expect(queue.append(Data([UInt8(number)]), .batches, person: "p") == (true, []))
         }
         #expect(queue.nextBody()?.lines == [Data([0]), Data([1])])
-        #expect(queue.append(Data([4]), .batches) == (true, [Data([2])]))
-        #expect(queue.append(Data([5]), .batches) == (true, [Data([3])]))
+        #expect(queue.append(Data([4]), .batches, person: "p") == (true, [Data([2])]))
+        #expect(queue.append(Data([5]), .batches, person: "p") == (true, [Data([3])]))
         #expect(queue.count == 4)
         #expect(queue.takeAll() == [0, 1, 4, 5].map { Data([$0]) })
         #expect(queue.isEmpty && queue.bytes == 0)
@@ -57,19 +57,19 @@ import Testing
 
     @Test func `bytes are a limit like the count`() {
         var queue = queue(bytes: 10, body: 1)
-        #expect(queue.append(Data(count: 10), .batches).isQueued)
-        #expect(queue.append(Data(count: 3), .batches) == (true, [Data(count: 10)]))
+        #expect(queue.append(Data(count: 10), .batches, person: "p").isQueued)
+        #expect(queue.append(Data(count: 3), .batches, person: "p") == (true, [Data(count: 10)]))
         #expect(queue.nextBody()?.lines == [Data(count: 3)])
-        #expect(queue.append(Data(count: 7), .batches) == (true, []))
+        #expect(queue.append(Data(count: 7), .batches, person: "p") == (true, []))
         // There is room for it only without what is being sent: the older one goes for nothing.
-        let late = queue.append(Data(count: 8), .batches)
+        let late = queue.append(Data(count: 8), .batches, person: "p")
         #expect(late == (false, [Data(count: 7), Data(count: 8)]))
         #expect((queue.count, queue.bytes) == (1, 3))
     }
 
     @Test func `a longer item than a body may be goes alone`() {
         var queue = queue(bodyBytes: 10)
-        for size in [4, 4, 50, 4] { _ = queue.append(Data(count: size), .batches) }
+        for size in [4, 4, 50, 4] { _ = queue.append(Data(count: size), .batches, person: "p") }
         for sizes in [[4, 4], [50], [4]] {
             #expect(queue.nextBody()?.lines.map(\.count) == sizes)
             queue.settle()
@@ -78,7 +78,7 @@ import Testing
 
     @Test func `half of a body that was too large goes first, and in order`() {
         var queue = queue(body: 5)
-        for number in 0..<8 { _ = queue.append(Data([UInt8(number)]), .batches) }
+        for number in 0..<8 { _ = queue.append(Data([UInt8(number)]), .batches, person: "p") }
         _ = queue.nextBody()
         let isHalved = queue.halve()
         #expect(isHalved)
@@ -88,7 +88,7 @@ import Testing
             queue.settle()
         }
         #expect(sent == [[0, 1], [2, 3], [4, 5], [6, 7]])
-        _ = queue.append(Data([9]), .batches)
+        _ = queue.append(Data([9]), .batches, person: "p")
         _ = queue.nextBody()
         let isHalvedAgain = queue.halve()
         #expect(!isHalvedAgain)
@@ -100,7 +100,7 @@ import Testing
         var seen: [Int] = []
         for _ in 0..<2000 {
             for _ in 0..<8 {
-                _ = queue.append(Data("\(next)".utf8), .batches)
+                _ = queue.append(Data("\(next)".utf8), .batches, person: "p")
                 next += 1
             }
             seen += text(queue.nextBody()?.lines).compactMap { Int($0) }
@@ -145,7 +145,7 @@ import Testing
 
     @Test func `an item is stamped with what it does not say`() throws {
         let line = { (json: String, route: Route) in
-            try String(decoding: JSONLine.stamped(Data(json.utf8), route), as: UTF8.self)
+            try String(decoding: JSONLine.stamped(Data(json.utf8), route).bytes, as: UTF8.self)
         }
         let before = JSONLine.milliseconds(Date())
         #expect(try line(#"{"received_at":1,"a":"}"}"#, .batches) == #"{"received_at":1,"a":"}"}"#)
@@ -177,7 +177,8 @@ import Testing
         var batch = RollcallClient.Batch(responderID: "a")
         batch.receivedAt = Date(timeIntervalSince1970: 1_764_000_000.123)
         let line = try JSONLine.of(batch, .batches)
-        #expect(text([line])[0].contains(#""received_at":1764000000123"#))
+        #expect(text([line.bytes])[0].contains(#""received_at":1764000000123"#))
+        #expect(line.person == "a")
         #expect(throws: RollcallClient.Invalid.notAnObject) { try JSONLine.of([1], .batches) }
         #expect(throws: RollcallClient.Invalid.notAnObject) { try JSONLine.of("a", .batches) }
     }

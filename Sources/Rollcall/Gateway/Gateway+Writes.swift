@@ -26,7 +26,7 @@ extension Gateway {
         send(parts, of: call, rest, map) { outcomes in
             // What one cell has answered on all of it needs no other words.
             if parts.count == 1, !isPartialTaken, case .answered(let answer) = outcomes[0],
-                answer.status != 421, Self.isDocument(answer)
+                VerdictMerge.isFinal(answer)
             {
                 return call.answer(Self.response(answer), InputStats())
             }

@@ -52,11 +52,15 @@ struct VerdictMerge {
                 return add(part, tree)
             }
             let detail = tree?["detail"]?.text.map { ": \($0)" } ?? ""
-            // What this gateway knows of whose they are is no fault of the client's.
-            let isOwnFault = answer.status == 421 || !Gateway.isDocument(answer)
-            if !isOwnFault { refusals.append(answer) }
+            if Self.isFinal(answer) { refusals.append(answer) }
             note(part, cell, "it answers \(answer.status)\(detail)")
         }
+    }
+
+    /// True if sending a part again brings nothing else. What this gateway knows of whose they are is no fault of
+    /// the client's, and a cell that is busy takes it later: nobody else is to wait for that.
+    static func isFinal(_ answer: HTTPCallAnswer) -> Bool {
+        Gateway.isDocument(answer) && ![408, 421, 429].contains(answer.status)
     }
 
     private mutating func note(_ part: BodyParts.Part, _ cell: CellMap.Cell, _ why: String) {
