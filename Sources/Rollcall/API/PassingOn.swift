@@ -86,12 +86,14 @@ extension Router {
     }
 
     /// Returns the fields that the leader has to see as the client sent them. What stands for this hop
-    /// alone, and the coding of a body that was read already, stays here.
+    /// alone stays here, as does the coding of a body that was expanded.
     static func passedFields(of request: HTTPRequest) -> [(name: String, value: String)] {
         let given: [(String, String?)] = [
             ("Authorization", request.authorization), ("Accept", request.accept),
             (RequestSending.field, request.sentAt), (IdempotencyKey.field, request.idempotencyKey),
             ("Cookie", SessionCookie.ours(in: request)),
+            // Of a body that was not expanded here.
+            ("Content-Encoding", request.body.isEmpty ? nil : request.contentEncoding),
         ]
         // libcurl would say that a body without a type is a form's.
         let type = (name: "Content-Type", value: request.contentType ?? "")

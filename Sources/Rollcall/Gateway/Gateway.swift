@@ -109,6 +109,15 @@ package final class Gateway: HTTPEdge {
         return refusal
     }
 
+    /// True of what comes to an input from somebody whom the cells may know, and this gateway does not.
+    func isStranger(_ request: HTTPRequest) -> Bool {
+        guard request.path.hasPrefix(HTTPRequest.inputsPath) else { return false }
+        let rules = accessPolicy.rules
+        if rules.access.isOpen || accessPolicy.caller(request, rules) != nil { return false }
+        let shown = request.query.filter { $0.name == Router.tokenParameter }
+        return !shown.contains { rules.access.holder(of: Array($0.value.utf8)) != nil }
+    }
+
     /// Counts what the listener answered without asking here.
     func count(_ request: HTTPRequest, refusedWith status: Int) {
         let label = Route.named(request.path).routes.first?.label ?? .other
