@@ -362,6 +362,13 @@ import Testing
         #expect(Self.outcome(call) == "wrongField(name: \"X\"), not sent")
     }
 
+    @Test func `a tab within a field is sent, and what no field may hold is not`() {
+        #expect(HTTPCaller.canSend("application/json;\tcharset=utf-8"))
+        for value in ["a\nb", "a\rb", "a\u{0}b", "a\u{1}b", "a\u{7F}b"] {
+            #expect(!HTTPCaller.canSend(value))
+        }
+    }
+
     // MARK: - Authorities
 
     @Test func `an extra file is put behind the machine's`() throws {
