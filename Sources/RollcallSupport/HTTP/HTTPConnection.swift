@@ -323,8 +323,8 @@ final class HTTPConnection: @unchecked Sendable {
                 deadline = isAwaited ? limits.atCapacityDeadline : limits.headerDeadline
             case .body:
                 let isSlow = $0.received < limits.bodyPaceMin * Int(age.components.seconds)
-                let isCut = isAwaited || ($0.isOfStranger && traffic.room.isTight)
-                deadline = isCut && isSlow ? limits.atCapacityDeadline : limits.bodyDeadline
+                let isCut = isAwaited && isSlow || $0.isOfStranger && traffic.room.isTight
+                deadline = isCut ? limits.atCapacityDeadline : limits.bodyDeadline
             case .responding: deadline = limits.responseDeadline
             case .discarding, .lingering: deadline = limits.lingerDeadline
             case .handling, .streaming: return .nothing

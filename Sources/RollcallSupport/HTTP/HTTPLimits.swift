@@ -48,7 +48,8 @@ package struct HTTPLimits: Sendable {
     /// From the end of the head to the end of the body.
     package var bodyDeadline = Duration.seconds(30)
     /// Instead of `headerDeadline`, and of `bodyDeadline` for a body that comes more slowly than
-    /// `bodyPaceMin`, while somebody waits for a connection; of strangers also while they hold half of their share.
+    /// `bodyPaceMin`, while somebody waits for a connection; of strangers, however fast they are, also while they
+    /// hold half of their share.
     package var atCapacityDeadline = Duration.seconds(5)
     /// Bytes a second.
     package var bodyPaceMin = 1 << 10
