@@ -23,7 +23,7 @@ extension Router {
         "accept", "accept-encoding", "connection", "content-encoding", "content-length",
         "content-type", "expect", "host", "idempotency-key", "keep-alive", "origin",
         "rollcall-passed-on", "rollcall-sent-at", "sec-fetch-site", "te", "trailer",
-        "transfer-encoding", "upgrade",
+        "transfer-encoding", "upgrade", "via",
     ]
 
     /// Passes a write on if another member leads, as far as is known here; false if it is to be

@@ -53,10 +53,19 @@ struct VerdictMerge {
             }
             let detail = tree?["detail"]?.text.map { ": \($0)" } ?? ""
             // What this gateway knows of whose they are is no fault of the client's.
-            let isOwnFault = answer.status == 421 || !Gateway.isDocument(answer)
+            let isOwnFault = !Self.isVerdict(answer)
             if !isOwnFault { refusals.append(answer) }
-            note(part, cell, "it answers \(answer.status)\(detail)")
+            let isNone = isOwnFault && answer.status < 400
+            note(part, cell, isNone ? "it answers, and not as it should" : "it answers \(answer.status)\(detail)")
         }
+    }
+
+    /// True of an answer that says what became of items, or why they are not taken: another one is no fault of the
+    /// client's, nor is what a gateway believes of whose they are.
+    static func isVerdict(_ answer: HTTPCallAnswer) -> Bool {
+        guard answer.status != 421, Gateway.isDocument(answer) else { return false }
+        if answer.status >= 400 { return true }
+        return (try? JSONTree(reading: answer.body))?["accepted"]?.whole != nil
     }
 
     private mutating func note(_ part: BodyParts.Part, _ cell: CellMap.Cell, _ why: String) {
