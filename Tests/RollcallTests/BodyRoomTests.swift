@@ -18,12 +18,12 @@ struct BodyRoomTests {
     @Test func `strangers have a small share of the common room, and take no more of it`() throws {
         let limits = httpLimits {
             ($0.bodiesBytesMax, $0.bodyBytesMax) = (1000, 100)
-            ($0.strangersBytesMax, $0.strangerBodyBytesMax) = (20, 10)
+            ($0.unauthenticatedBodiesBytesMax, $0.unauthenticatedBodyBytesMax) = (20, 10)
             ($0.atCapacityDeadline, $0.bodyDeadline) = (.seconds(1), .seconds(60))
         }
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits,
-            isStranger: { $0.path == "/v1/in/x" },
+            isUnauthenticated: { $0.path == "/v1/in/x" },
             handler: { $1.answer(HTTPResponse(status: 200, body: $0.body)) })
         // They announce a byte more than they send, and hold what they sent.
         let silent = try (0..<2).map { _ in try begin(server, "/v1/in/x", 9, of: 10) }
@@ -41,10 +41,10 @@ struct BodyRoomTests {
     }
 
     @Test func `what a stranger compressed is left to whoever knows them`() throws {
-        for (isStranger, status) in [(true, 200), (false, 400)] {
+        for (isUnauthenticated, status) in [(true, 200), (false, 400)] {
             let server = try HTTPServer(
                 listener: try HTTPListener(address: "127.0.0.1:0"),
-                isStranger: { _ in isStranger },
+                isUnauthenticated: { _ in isUnauthenticated },
                 handler: { request, reply in
                     let isAsItCame = request.contentEncoding == "gzip" && request.body.count == 5
                     reply.answer(HTTPResponse(status: isAsItCame ? 200 : 500))

@@ -12,7 +12,7 @@ protocol HTTPEdge: Sendable {
     func authorise(_ request: HTTPRequest, at accessPoint: AccessPoint) -> HTTPResponse?
 
     /// True of a request that is let pass though it is not known here whose it is.
-    func isStranger(_ request: HTTPRequest) -> Bool
+    func isUnauthenticated(_ request: HTTPRequest) -> Bool
 
     /// Counts what the listener answered without asking here.
     func count(_ request: HTTPRequest, refusedWith status: Int)
@@ -156,7 +156,7 @@ extension HTTPEdge {
     }
 
     /// Nobody is let pass before it is known whose a request is.
-    func isStranger(_ request: HTTPRequest) -> Bool { false }
+    func isUnauthenticated(_ request: HTTPRequest) -> Bool { false }
 
     /// Returns who sends a request; nil if it is nobody who is known.
     func caller(_ request: HTTPRequest) -> Caller? {

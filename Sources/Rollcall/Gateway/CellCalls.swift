@@ -27,7 +27,7 @@ final class CellCalls: Sendable {
         var pools: [[UInt8]: CallPool] = [:]
         /// The address that answered last, of cells with several.
         var urls: [[UInt8]: [UInt8]] = [:]
-        /// What is known of whether each answers.
+        /// The standing of each: whether it answers.
         var standings: [[UInt8]: CellStanding] = [:]
     }
 
@@ -59,17 +59,16 @@ final class CellCalls: Sendable {
         _ request: CellRequest, to cell: CellMap.Cell, arrival: Int64, reply: @escaping Reply
     ) {
         let now = ClockReading.now().elapsed
-        let pool: CallPool? = state.withLock { state in
-            guard state.standings[cell.name, default: CellStanding()].mayBeAsked(at: now) else {
-                return nil
-            }
-            if let known = state.pools[cell.name] { return known }
+        let (pool, leave) = state.withLock { state in
+            let leave = state.standings[cell.name, default: CellStanding()].leave(at: now)
+            if let known = state.pools[cell.name] { return (known, leave) }
             let pool = CallPool(threadsMax: Self.callsMax, waitingMax: Self.waitingMax)
             state.pools[cell.name] = pool
-            return pool
+            return (pool, leave)
         }
-        guard let pool else {
-            return refuse("no answer in time lately, so it is asked again each second", cell, reply)
+        guard leave == .granted else {
+            if leave == .refusedAndDue { ask(cell, pool) }
+            return refuse("no answer in time lately", cell, reply)
         }
         let isTaken = pool.take { [self] caller in
             let found = perform(request, cell, arrival, caller)
@@ -83,11 +82,24 @@ final class CellCalls: Sendable {
             }
             reply(found.outcome)
         }
-        if !isTaken {
-            // It was the one that was to find out, and did not.
-            state.withLock { $0.standings[cell.name]?.forgetQuestion() }
-            refuse("too much is on its way to it", cell, reply)
+        if !isTaken { refuse("too much is on its way to it", cell, reply) }
+    }
+
+    /// Asks a cell that did not answer in time whether it is there again; nobody waits for that.
+    private func ask(_ cell: CellMap.Cell, _ pool: CallPool) {
+        let arrival = ClockReading.now().elapsed
+        let noted = { @Sendable [self] (isThere: Bool) in
+            let now = ClockReading.now().elapsed
+            state.withLock { $0.standings[cell.name]?.noteAsked(isThere: isThere, at: now) }
         }
+        let isTaken = pool.take { [self] caller in
+            let found = perform(CellRequest(Resource.healthy.path), cell, arrival, caller)
+            guard case .answered(let answer) = found.outcome, answer.status < 500 else {
+                return noted(false)
+            }
+            noted(true)
+        }
+        if !isTaken { noted(false) }
     }
 
     private func refuse(_ why: String, _ cell: CellMap.Cell, _ reply: Reply) {
@@ -98,7 +110,7 @@ final class CellCalls: Sendable {
 
     // MARK: - One request
 
-    /// What came of a request, and what is told of it to nobody but the log.
+    /// The outcome of a request, and what is told of it to nobody but the log.
     private struct Found {
         var outcome: CellOutcome
         var trouble: String?

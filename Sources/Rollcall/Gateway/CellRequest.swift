@@ -46,7 +46,9 @@ struct CellRequest: Sendable {
 
     /// Returns the name of a field of a request that can be sent to nobody; nil if all can.
     static func unsendableField(of request: HTTPRequest) -> String? {
-        let more = [("Accept-Encoding", request.acceptEncoding), ("Last-Event-ID", request.lastEventID)]
+        let more = [
+            ("Accept-Encoding", request.acceptEncoding), ("Last-Event-ID", request.lastEventID),
+        ]
         let fields = Router.passedFields(of: request) + more.map { ($0, $1 ?? "") }
         return fields.first { !HTTPCaller.canSend($0.value) }?.name
     }

@@ -3,7 +3,7 @@ import RollcallCore
 import RollcallSupport
 import Synchronization
 
-/// What a gateway answers itself, and what it takes from no other one. Source: K5.
+/// A gateway answers some requests itself, and takes none from another one. Source: K5.
 extension Gateway {
     /// The field by which a gateway says that it passes a request on, and its word. Source: RFC 9110 §7.6.3.
     static let viaField = "Via"
@@ -17,9 +17,10 @@ extension Gateway {
         guard words.contains(where: { $0.drop { $0 == " " || $0 == "\t" } == Self.via }) else {
             return nil
         }
-        if loops.mayTell {
+        if loops.mayLog {
             log.error(
-                "a gateway passes requests on to this one: the map has a gateway's address as a cell's")
+                "a gateway passes requests on to this one: the map has a gateway's address as a cell's"
+            )
         }
         return .problem(
             Self.loopStatus, "Loop Detected",
@@ -35,7 +36,8 @@ extension Gateway {
             call.answer(
                 .problem(
                     400, "Bad Request",
-                    detail: "this is asked of the gateway alone: ask without cell=, or at the cell's own "
+                    detail:
+                        "this is asked of the gateway alone: ask without cell=, or at the cell's own "
                         + "address"), InputStats())
         }
     }
@@ -89,13 +91,13 @@ extension Gateway {
 /// Tells the log of what may come a thousand times a second now and then.
 final class RareLine: Sendable {
     private static let every = Milliseconds.seconds(60).count
-    private let told = Atomic(Int64.min / 2)
+    private let logged = Atomic(Int64.min / 2)
 
     /// True if it is to be told now.
-    var mayTell: Bool {
+    var mayLog: Bool {
         let now = ClockReading.now().elapsed
-        let last = told.load(ordering: .relaxed)
+        let last = logged.load(ordering: .relaxed)
         guard now - last >= Self.every else { return false }
-        return told.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged
+        return logged.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged
     }
 }

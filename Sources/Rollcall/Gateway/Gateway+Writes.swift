@@ -41,7 +41,7 @@ extension Gateway {
         }
     }
 
-    /// What a body comes to.
+    /// A body is divided, or refused.
     enum Divided {
         /// Those of the cells; none of a body without items.
         case parts([BodyParts.Part])

@@ -114,7 +114,7 @@ package final class Gateway: HTTPEdge {
     }
 
     /// True of what comes to an input from somebody whom the cells may know, and this gateway does not.
-    func isStranger(_ request: HTTPRequest) -> Bool {
+    func isUnauthenticated(_ request: HTTPRequest) -> Bool {
         guard request.path.hasPrefix(HTTPRequest.inputsPath) else { return false }
         let rules = accessPolicy.rules
         if rules.access.isOpen || accessPolicy.caller(request, rules) != nil { return false }
@@ -228,7 +228,8 @@ package final class Gateway: HTTPEdge {
     }
 
     /// Passes a request on once more, to the cell that a refusal names, by the map that it was refused by.
-    private func passAnew(_ call: Call, _ passed: CellRequest, misdirected refusal: HTTPCallAnswer) {
+    private func passAnew(_ call: Call, _ passed: CellRequest, misdirected refusal: HTTPCallAnswer)
+    {
         let tree = try? JSONTree(reading: refusal.body)
         let name = Array((tree?["cell"]?.text ?? "").utf8)
         follower.map(of: tree?["map_version"]?.whole ?? 0) { [self] map in
@@ -245,7 +246,7 @@ package final class Gateway: HTTPEdge {
         }
     }
 
-    /// Whose somebody is, is no question to a client.
+    /// The answer while two cells say of each other that they have somebody: that is no question to a client.
     private static var isMoving: HTTPResponse {
         Router.unavailable("a person is being handed from one cell to another")
     }

@@ -8,7 +8,8 @@ enum GatewayAwayPage {
     /// Seconds until the browser asks again.
     private static let again = 5
     private static let policy = [
-        "default-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        "default-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'",
+        "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
     /// Returns the refusal for who asks: a page where a browser asked for one, else as it is.
@@ -30,13 +31,14 @@ enum GatewayAwayPage {
     private static let fleetCell = (
         title: "The fleet cell does not answer",
         text: """
-            Nobody decides about many until it is back: not whether a region has nobody online, nor how many \
-            are offline. Each cell decides about its own people, and tells who is responsible for them.
-            """
+        Nobody decides about many until it is back: not whether a region has nobody online, nor how many \
+        are offline. Each cell decides about its own people, and tells who is responsible for them.
+        """
     )
     private static let cell = (
         title: "This cell does not answer",
-        text: "Nothing is known of its people until it is back. Those of other cells are as they were."
+        text:
+            "Nothing is known of its people until it is back. Those of other cells are as they were."
     )
 
     private static func document(_ words: (title: String, text: String)) -> String {

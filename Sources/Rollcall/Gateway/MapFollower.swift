@@ -121,7 +121,8 @@ final class MapFollower: @unchecked Sendable {
         guard !isLogged else { return }
         isLogged = true
         log.warning(
-            "the fleet cell does not tell the map of its cells", metadata: ["error": "\(trouble ?? problem)"])
+            "the fleet cell does not tell the map of its cells",
+            metadata: ["error": "\(trouble ?? problem)"])
     }
 
     private func keep(_ found: CellMap) {

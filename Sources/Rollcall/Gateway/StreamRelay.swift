@@ -64,7 +64,8 @@ final class StreamRelay: Sendable {
     /// Passes on the stream of a cell that `call` asks for; `answer` is called once, with it or with what the
     /// cell says instead. `failed` is told why there is none.
     func pass(
-        _ call: HTTPCall, of cell: CellMap.Cell, failed: @escaping @Sendable (HTTPCallError) -> Void,
+        _ call: HTTPCall, of cell: CellMap.Cell,
+        failed: @escaping @Sendable (HTTPCallError) -> Void,
         answer: @escaping @Sendable (HTTPResponse) -> Void
     ) {
         let passage = Passage(of: cell.name)

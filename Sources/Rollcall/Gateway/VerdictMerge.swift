@@ -56,7 +56,10 @@ struct VerdictMerge {
             let isOwnFault = !Self.isVerdict(answer)
             if !isOwnFault { refusals.append(answer) }
             let isNone = isOwnFault && answer.status < 400
-            note(part, cell, isNone ? "it answers, and not as it should" : "it answers \(answer.status)\(detail)")
+            note(
+                part, cell,
+                isNone ? "it answers, and not as it should" : "it answers \(answer.status)\(detail)"
+            )
         }
     }
 

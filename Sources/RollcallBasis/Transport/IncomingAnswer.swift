@@ -132,9 +132,12 @@ func mayGoOut(
 }
 
 /// CURLOPT_XFERINFOFUNCTION: called about once a second, and as bytes come.
-func isStillAwaited(context: UnsafeMutableRawPointer?, _: Int64, _: Int64, _: Int64, _: Int64) -> CInt {
+func isStillAwaited(context: UnsafeMutableRawPointer?, _: Int64, _: Int64, _: Int64, _: Int64)
+    -> CInt
+{
     guard let context else { return 0 }
-    return Unmanaged<IncomingAnswer>.fromOpaque(context).takeUnretainedValue().isStillAwaited ? 0 : 1
+    return Unmanaged<IncomingAnswer>.fromOpaque(context).takeUnretainedValue().isStillAwaited
+        ? 0 : 1
 }
 
 /// Options of one transfer, and the first that was refused. libcurl copies texts, not contexts.

@@ -103,7 +103,7 @@ final class HTTPConnection: @unchecked Sendable {
         /// Bytes of body that came since.
         var received = 0
         /// True if the body is a stranger's.
-        var isOfStranger = false
+        var isUnauthenticated = false
         /// Counts requests, so that a late answer cannot reach the next one.
         var number: UInt64 = 0
         var answer: HTTPResponse?
@@ -323,7 +323,7 @@ final class HTTPConnection: @unchecked Sendable {
                 deadline = isAwaited ? limits.atCapacityDeadline : limits.headerDeadline
             case .body:
                 let isSlow = $0.received < limits.bodyPaceMin * Int(age.components.seconds)
-                let isCut = isAwaited && isSlow || $0.isOfStranger && traffic.room.isTight
+                let isCut = isAwaited && isSlow || $0.isUnauthenticated && traffic.room.isTight
                 deadline = isCut ? limits.atCapacityDeadline : limits.bodyDeadline
             case .responding: deadline = limits.responseDeadline
             case .discarding, .lingering: deadline = limits.lingerDeadline

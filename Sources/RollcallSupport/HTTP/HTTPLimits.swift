@@ -9,10 +9,10 @@ package struct HTTPLimits: Sendable {
     /// two limits beside it would allow 4 GiB.
     package var bodiesBytesMax = 256 << 20
     /// Body of a request of somebody whom nobody knows yet, bytes; beyond it 413.
-    package var strangerBodyBytesMax = 256 << 10
+    package var unauthenticatedBodyBytesMax = 256 << 10
     /// Bodies of all of these, bytes, of those above; beyond it 503. So strangers who say nothing more take
     /// no room of others.
-    package var strangersBytesMax = 16 << 20
+    package var unauthenticatedBodiesBytesMax = 16 << 20
     /// Body that is read and thrown away so that an early refusal keeps the connection, bytes.
     package var discardBytesMax = 64 << 10
     /// Open connections; further ones wait in the kernel's backlog, over TLS before their handshake too, and

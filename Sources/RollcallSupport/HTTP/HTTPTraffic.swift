@@ -35,14 +35,14 @@ final class HTTPTraffic: Sendable {
     private let handler: Handler
     /// The room for bodies, of all requests.
     let room: BodyRoom
-    private let isStranger: @Sendable (HTTPRequest) -> Bool
+    private let isUnauthenticated: @Sendable (HTTPRequest) -> Bool
     private let lastAnswer = HTTPLastAnswer()
 
     /// Traffic within these limits.
     init(
         limits: HTTPLimits, web: WebFront?, answers: AnswerBatch = AnswerBatch(),
         isMisdirected: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false },
-        isStranger: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false },
+        isUnauthenticated: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false },
         early: @escaping Early, refused: @escaping Refused,
         full: @escaping @Sendable (Int) -> Void, handler: @escaping Handler
     ) {
@@ -50,7 +50,7 @@ final class HTTPTraffic: Sendable {
         self.web = web
         self.answers = answers
         self.isMisdirected = isMisdirected
-        self.isStranger = isStranger
+        self.isUnauthenticated = isUnauthenticated
         room = BodyRoom(limits)
         self.early = early
         self.refused = refused
@@ -85,9 +85,9 @@ final class HTTPTraffic: Sendable {
         }
         connection.isLast = head.isChunked
         if head.hasBody {
-            connection.held.isOfStranger = isStranger(head.request)
-            if connection.held.isOfStranger, let length = head.contentLength,
-                length > UInt64(limits.strangerBodyBytesMax)
+            connection.held.isUnauthenticated = isUnauthenticated(head.request)
+            if connection.held.isUnauthenticated, let length = head.contentLength,
+                length > UInt64(limits.unauthenticatedBodyBytesMax)
             {
                 let refusal = counted(tooLarge(head.request, connection.held), head.request)
                 return refuse(connection, handle: handle, head: head, with: refusal)
@@ -166,7 +166,7 @@ final class HTTPTraffic: Sendable {
     private func hold(_ count: Int, on connection: HTTPConnection) -> Bool {
         if room.take(count, for: &connection.held) { return true }
         // What a stranger brings may be nothing.
-        if !connection.held.isOfStranger { deadlines.countRefusedWrite() }
+        if !connection.held.isUnauthenticated { deadlines.countRefusedWrite() }
         return false
     }
 
@@ -234,7 +234,7 @@ final class HTTPTraffic: Sendable {
     private func expand(
         _ request: inout HTTPRequest, on connection: HTTPConnection
     ) -> HTTPResponse? {
-        guard request.contentEncoding != nil, request.takesBody, !connection.held.isOfStranger,
+        guard request.contentEncoding != nil, request.takesBody, !connection.held.isUnauthenticated,
             case .gzip = BodyCoding.choice(request.contentEncoding), let reader = GzipReader.shared
         else { return nil }
         let most = room.bodyBytesMax(of: request, connection.held)
