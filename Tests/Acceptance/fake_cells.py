@@ -4,7 +4,6 @@ map than they were told. What they are asked is kept."""
 import json
 import socket
 import threading
-import time
 
 
 class Asked:
@@ -20,7 +19,7 @@ class Asked:
 
 
 class Said:
-    """An answer; with `is_whole` false nothing follows the head and what there is of the body."""
+    """An answer of a tree of JSON, or of bytes."""
 
     def __init__(self, tree=None, status=200, body=None, fields=None, kind="application/json"):
         self.status = status
@@ -158,11 +157,3 @@ class FakeFleet:
 def hangs(_):
     """Answers nothing."""
     return Hang()
-
-
-def after(seconds, said):
-    """Answers a while later."""
-    def answer(_):
-        time.sleep(seconds)
-        return said
-    return answer

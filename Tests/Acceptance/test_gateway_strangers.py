@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from fake_cells import TAKEN, FakeFleet, Hang, Said, elsewhere, hangs
+from fake_cells import TAKEN, FakeFleet, Said, elsewhere, hangs
 from gateway_process import Gateway
 from rollcall_process import Client, RollcallTestCase, eventually, ndjson
 from test_cells import SOON, people
@@ -100,7 +100,7 @@ class BodyTests(TokenTestCase):
         self.assertEqual(answer.status, 200, answer)
         # Who says nothing is cut long before others would be, and makes room.
         began = time.monotonic()
-        eventually(lambda: self.status(self.phone(100, 100)) == 200, SOON, "there is room again")
+        eventually(lambda: self.status(self.phone(250 << 10, 250 << 10)) == 200, SOON, "there is room again", 0.3)
         self.assertLess(time.monotonic() - began, 15)
         for one in silent:
             one.close()
@@ -211,7 +211,7 @@ class WaitTests(StrangerTestCase):
         time.sleep(1)
         began = time.monotonic()
         self.assertEqual(self.gateway.post("/v1/batches", self.both()).status, 200)
-        self.assertLess(time.monotonic() - began, 1.5)
+        self.assertLess(time.monotonic() - began, 3)
         for one in threads:
             one.join(30)
         self.assertEqual([one.status for one in answers], [200] * self.FOLLOWERS)
@@ -304,7 +304,7 @@ class MapTests(StrangerTestCase):
 
 
 class FieldTests(StrangerTestCase):
-    def ask(self, field, port_of="a"):
+    def ask(self, field):
         body = json.dumps({"responder_id": self.own}).encode()
         kind = "" if field.startswith("Content-Type") else "Content-Type: application/json\n"
         return self.status(self.connect(
