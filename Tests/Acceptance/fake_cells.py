@@ -68,12 +68,13 @@ class FakeWatch:
 
     def close(self):
         self._over.set()
-        self._listener.close()
-        for one in self._connections:
+        # Closed alone it would go on for whoever waits in it.
+        for one in [self._listener, *self._connections]:
             try:
                 one.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
+        self._listener.close()
 
     def asked_for(self, path, method=None):
         """The requests for a path."""

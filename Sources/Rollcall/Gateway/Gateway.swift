@@ -77,10 +77,8 @@ package final class Gateway: HTTPEdge {
     func authorise(_ request: HTTPRequest, at accessPoint: AccessPoint) -> HTTPResponse? {
         let (target, routes) = Route.named(request.path)
         let label = routes.first?.label ?? .other
-        let refusal: HTTPResponse?
-        if let loop = refusalOfLoop(request) {
-            refusal = loop
-        } else if target?.isInput == true {
+        var refusal: HTTPResponse?
+        if target?.isInput == true {
             let rules = accessPolicy.rules
             refusal =
                 unauthenticated(request, nil, nil, accessPoint, rules) ?? foreign(request, rules)
@@ -89,6 +87,8 @@ package final class Gateway: HTTPEdge {
             refusal = self.refusal(
                 of: request, to: target?.resource, routes, at: accessPoint)
         }
+        // Nobody who is not let in says to the log that there is a loop.
+        refusal = refusal ?? refusalOfLoop(request)
         if let refusal { stats.edge.answered(label, code: refusal.status, after: .zero) }
         return refusal
     }
