@@ -133,6 +133,11 @@ int rollcall_curl_set_permit(const struct rollcall_curl *curl, void *handle,
     return curl->easy_setopt(handle, ROLLCALL_CURLOPT_PREREQFUNCTION, permit);
 }
 
+int rollcall_curl_set_look(const struct rollcall_curl *curl, void *handle, rollcall_curl_look look)
+{
+    return curl->easy_setopt(handle, ROLLCALL_CURLOPT_XFERINFOFUNCTION, look);
+}
+
 int rollcall_curl_set_opener(const struct rollcall_curl *curl, void *handle,
                              rollcall_curl_opener opener)
 {

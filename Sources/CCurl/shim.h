@@ -38,9 +38,11 @@ enum rollcall_curl_option {
     /// CURL_SSLVERSION_TLSv1_2: that or later.
     ROLLCALL_CURLOPT_SSLVERSION = ROLLCALL_CURL_LONG + 32,
     ROLLCALL_CURLOPT_CUSTOMREQUEST = ROLLCALL_CURL_OBJECT + 36,
+    ROLLCALL_CURLOPT_NOPROGRESS = ROLLCALL_CURL_LONG + 43,
     ROLLCALL_CURLOPT_UPLOAD = ROLLCALL_CURL_LONG + 46,
     ROLLCALL_CURLOPT_POST = ROLLCALL_CURL_LONG + 47,
     ROLLCALL_CURLOPT_FOLLOWLOCATION = ROLLCALL_CURL_LONG + 52,
+    ROLLCALL_CURLOPT_XFERINFODATA = ROLLCALL_CURL_OBJECT + 57,
     ROLLCALL_CURLOPT_CAINFO = ROLLCALL_CURL_OBJECT + 65,
     ROLLCALL_CURLOPT_FRESH_CONNECT = ROLLCALL_CURL_LONG + 74,
     ROLLCALL_CURLOPT_FORBID_REUSE = ROLLCALL_CURL_LONG + 75,
@@ -65,6 +67,8 @@ enum rollcall_curl_option {
     ROLLCALL_CURLOPT_PROTOCOLS = ROLLCALL_CURL_LONG + 181,
     ROLLCALL_CURLOPT_MAIL_FROM = ROLLCALL_CURL_OBJECT + 186,
     ROLLCALL_CURLOPT_MAIL_RCPT = ROLLCALL_CURL_OBJECT + 187,
+    /// Since 7.32.0.
+    ROLLCALL_CURLOPT_XFERINFOFUNCTION = ROLLCALL_CURL_FUNCTION + 219,
     /// Since 7.42.0.
     ROLLCALL_CURLOPT_PATH_AS_IS = ROLLCALL_CURL_LONG + 234,
     /// Since 7.80.0.
@@ -109,6 +113,7 @@ enum rollcall_curl_code {
     ROLLCALL_CURLE_OUT_OF_MEMORY = 27,
     ROLLCALL_CURLE_OPERATION_TIMEDOUT = 28,
     ROLLCALL_CURLE_SSL_CONNECT_ERROR = 35,
+    ROLLCALL_CURLE_ABORTED_BY_CALLBACK = 42,
     ROLLCALL_CURLE_GOT_NOTHING = 52,
     ROLLCALL_CURLE_SEND_ERROR = 55,
     ROLLCALL_CURLE_RECV_ERROR = 56,
@@ -149,6 +154,11 @@ typedef int (*rollcall_curl_opener)(void *context, int purpose,
 /// out: 0 (CURL_PREREQFUNC_OK) lets it, 1 (CURL_PREREQFUNC_ABORT) does not.
 typedef int (*rollcall_curl_permit)(void *context, char *primary_ip, char *local_ip,
                                     int primary_port, int local_port);
+
+/// The function that CURLOPT_XFERINFOFUNCTION calls as bytes come and go, and otherwise about once a second:
+/// anything but 0 ends the transfer with CURLE_ABORTED_BY_CALLBACK.
+typedef int (*rollcall_curl_look)(void *context, long long download_total, long long downloaded,
+                                  long long upload_total, long long uploaded);
 
 /// A loaded libcurl.
 struct rollcall_curl;
@@ -193,6 +203,8 @@ int rollcall_curl_set_opener(const struct rollcall_curl *curl, void *handle,
 /// Sets the one that lets a request go out.
 int rollcall_curl_set_permit(const struct rollcall_curl *curl, void *handle,
                              rollcall_curl_permit permit);
+/// Sets the one that is called while a transfer runs.
+int rollcall_curl_set_look(const struct rollcall_curl *curl, void *handle, rollcall_curl_look look);
 /// Sets one of type BLOB; libcurl copies the bytes.
 int rollcall_curl_set_blob(const struct rollcall_curl *curl, void *handle,
                            enum rollcall_curl_option option, const void *bytes, size_t count);

@@ -65,7 +65,7 @@ package final class GatewayServer: ForegroundServer {
         httpLimits.streamsMax = min(configuration.streamsMax, StreamRelay.streamsMax)
         let threads = configuration.webThreads
         httpLimits.threads = threads == 0 ? HTTPLimits.usualThreads : threads
-        guard gateway.follower.start(), renewal.start() else {
+        guard gateway.follower.start(), gateway.waits.start(), renewal.start() else {
             listeners.close()
             throw .threads
         }

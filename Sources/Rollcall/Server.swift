@@ -209,6 +209,7 @@ package final class Server: ForegroundServer {
             return try HTTPServer(
                 listener: listener, limits: limits, web: front, answers: answers,
                 isMisdirected: { edge.isMisdirected($0, at: accessPoint) },
+                isUnauthenticated: { edge.isUnauthenticated($0) },
                 early: { edge.authorise($0, at: accessPoint) },
                 refused: { edge.count($0, refusedWith: $1) },
                 full: {

@@ -216,6 +216,25 @@ import Testing
         }
     }
 
+    @Test func `a call that nobody waits for is given up, also in the midst of its answer`() {
+        for isBegun in [false, true] {
+            let server = BadServer()
+            let began = ClockReading.now().elapsed
+            server.serve { connection in
+                guard connection.request() != nil else { return }
+                if isBegun { connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx") }
+                while connection.isObserved { usleep(10_000) }
+            } while: {
+                let call = Self.call(server.port) {
+                    $0.isAwaited = { ClockReading.now().elapsed < began + 200 }
+                }
+                #expect(Self.outcome(call).hasPrefix("givenUp"))
+                // It is asked about once a second.
+                #expect(ClockReading.now().elapsed < began + 20_000)
+            }
+        }
+    }
+
     @Test func `silence and dripping both end with the time-out`() {
         for isDripping in [false, true] {
             // On a slow machine the time may be over before the request is out.
@@ -360,6 +379,13 @@ import Testing
     @Test func `a field cannot end its line`() {
         let call = Self.call(1) { $0.headers = [("X", "a\r\nY: b")] }
         #expect(Self.outcome(call) == "wrongField(name: \"X\"), not sent")
+    }
+
+    @Test func `a tab within a field is sent, and what no field may hold is not`() {
+        #expect(HTTPCaller.canSend("application/json;\tcharset=utf-8"))
+        for value in ["a\nb", "a\rb", "a\u{0}b", "a\u{1}b", "a\u{7F}b"] {
+            #expect(!HTTPCaller.canSend(value))
+        }
     }
 
     // MARK: - Authorities

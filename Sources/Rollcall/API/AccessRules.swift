@@ -11,6 +11,9 @@ protocol HTTPEdge: Sendable {
     /// Refuses by its head what need not be read.
     func authorise(_ request: HTTPRequest, at accessPoint: AccessPoint) -> HTTPResponse?
 
+    /// True of a request that is let pass though it is not known here whose it is.
+    func isUnauthenticated(_ request: HTTPRequest) -> Bool
+
     /// Counts what the listener answered without asking here.
     func count(_ request: HTTPRequest, refusedWith status: Int)
 
@@ -151,6 +154,9 @@ extension HTTPEdge {
         return "to act, show the token as Authorization: Bearer TOKEN, not as a password; "
             + "in a browser, sign in"
     }
+
+    /// Nobody is let pass before it is known whose a request is.
+    func isUnauthenticated(_ request: HTTPRequest) -> Bool { false }
 
     /// Returns who sends a request; nil if it is nobody who is known.
     func caller(_ request: HTTPRequest) -> Caller? {

@@ -23,7 +23,7 @@ extension Router {
         "accept", "accept-encoding", "connection", "content-encoding", "content-length",
         "content-type", "expect", "host", "idempotency-key", "keep-alive", "origin",
         "rollcall-passed-on", "rollcall-sent-at", "sec-fetch-site", "te", "trailer",
-        "transfer-encoding", "upgrade",
+        "transfer-encoding", "upgrade", "via",
     ]
 
     /// Passes a write on if another member leads, as far as is known here; false if it is to be
@@ -86,12 +86,14 @@ extension Router {
     }
 
     /// Returns the fields that the leader has to see as the client sent them. What stands for this hop
-    /// alone, and the coding of a body that was read already, stays here.
+    /// alone stays here, as does the coding of a body that was expanded.
     static func passedFields(of request: HTTPRequest) -> [(name: String, value: String)] {
         let given: [(String, String?)] = [
             ("Authorization", request.authorization), ("Accept", request.accept),
             (RequestSending.field, request.sentAt), (IdempotencyKey.field, request.idempotencyKey),
             ("Cookie", SessionCookie.ours(in: request)),
+            // Of a body that was not expanded here.
+            ("Content-Encoding", request.body.isEmpty ? nil : request.contentEncoding),
         ]
         // libcurl would say that a body without a type is a form's.
         let type = (name: "Content-Type", value: request.contentType ?? "")

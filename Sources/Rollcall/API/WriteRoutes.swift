@@ -221,7 +221,7 @@ extension Router {
 
     // MARK: - Answers
 
-    private static func refusal(
+    static func refusal(
         _ error: ScanError, _ you: StandingJSON.Form?
     ) -> HTTPResponse {
         switch error {

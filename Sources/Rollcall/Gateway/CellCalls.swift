@@ -1,57 +1,8 @@
+import Logging
 import RollcallBasis
 import RollcallCore
 import RollcallSupport
 import Synchronization
-
-/// The outcome of a request to one cell.
-enum CellOutcome: Sendable {
-    /// It answered, whatever it says.
-    case answered(HTTPCallAnswer)
-    /// No answer came in time, for a reason in words. Nothing is known of what it did, unless it was not
-    /// reached.
-    case unavailable(String)
-}
-
-/// A request as it goes on to a cell.
-struct CellRequest: Sendable {
-    var method: HTTPCall.Method
-    /// The path and the query.
-    var target: String
-    var headers: [(name: String, value: String)] = []
-    var body: [UInt8] = []
-    /// True of what does nothing more when it comes twice.
-    var mayBeSentTwice = true
-    /// From the arrival of the request until the answer is given up.
-    var patience = CellCalls.patience
-    /// The time that each of several addresses has at least, while there is any.
-    var shareMin = Milliseconds(500)
-    /// True of what one of our own pages sent, which the gateway has seen to: to the cell the page is its own.
-    var hasOrigin = false
-
-    /// A question.
-    init(_ target: String) { (method, self.target) = (.get, target) }
-
-    /// A request with another target or body than the one that came; nil if its method goes on to nobody.
-    init?(_ request: HTTPRequest, target: String, body: [UInt8]? = nil, mayBeSentTwice: Bool) {
-        guard let method = HTTPCall.Method(rawValue: request.method) else { return nil }
-        self.method = method
-        self.target = target
-        headers = Router.passedFields(of: request)
-        if let coding = request.acceptEncoding, method == .get, body == nil {
-            headers.append((name: "Accept-Encoding", value: coding))
-        }
-        self.body = body ?? request.body
-        self.mayBeSentTwice = mayBeSentTwice || method == .get
-        hasOrigin = request.origin != nil
-    }
-
-    /// Returns the same without a coding of the answer, which is to be read here.
-    var plain: CellRequest {
-        var copy = self
-        copy.headers.removeAll { $0.name == "Accept-Encoding" }
-        return copy
-    }
-}
 
 /// Calls cells, each by threads of its own: one that is slow or dead delays nobody but those who ask it, and
 /// these for `patience` at most. Source: K5.
@@ -68,32 +19,38 @@ final class CellCalls: Sendable {
     /// Takes what came of a request.
     typealias Reply = @Sendable (CellOutcome) -> Void
 
+    /// The reason why nobody can be called.
+    static let noLibrary = "libcurl is missing"
+    private static let inTime = "no answer in time"
+
     private struct State: Sendable {
         var pools: [[UInt8]: CallPool] = [:]
         /// The address that answered last, of cells with several.
         var urls: [[UInt8]: [UInt8]] = [:]
-        var isClosed = false
+        /// The standing of each: whether it answers.
+        var standings: [[UInt8]: CellStanding] = [:]
     }
 
     private let stats: GatewayStats
+    private let log: Logger
     private let state = Mutex(State())
 
     /// Called with the version of the map by which a cell says that somebody is not its own.
     private let onMisdirected: @Sendable (Int64) -> Void
 
-    /// Calls that are counted in `stats`.
-    init(stats: GatewayStats, onMisdirected: @escaping @Sendable (Int64) -> Void = { _ in }) {
+    /// Calls that are counted in `stats`; `log` is told why a cell does not answer, which clients are not.
+    init(
+        stats: GatewayStats, log: Logger,
+        onMisdirected: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) {
         self.stats = stats
+        self.log = log
         self.onMisdirected = onMisdirected
     }
 
     /// Ends the threads once they are idle.
     func close() {
-        let pools = state.withLock { state in
-            state.isClosed = true
-            return Array(state.pools.values)
-        }
-        for pool in pools { pool.close() }
+        for pool in state.withLock({ Array($0.pools.values) }) { pool.close() }
     }
 
     /// Sends a request that was here at `arrival`, by the machine's clock, to a cell; `reply` is called once,
@@ -101,57 +58,146 @@ final class CellCalls: Sendable {
     func send(
         _ request: CellRequest, to cell: CellMap.Cell, arrival: Int64, reply: @escaping Reply
     ) {
-        let pool = state.withLock { state in
-            if let known = state.pools[cell.name] { return known }
+        let now = ClockReading.now().elapsed
+        let (pool, leave) = state.withLock { state in
+            let leave = state.standings[cell.name, default: CellStanding()].leave(at: now)
+            if let known = state.pools[cell.name] { return (known, leave) }
             let pool = CallPool(threadsMax: Self.callsMax, waitingMax: Self.waitingMax)
             state.pools[cell.name] = pool
-            return pool
+            return (pool, leave)
+        }
+        guard leave == .granted else {
+            if leave == .refusedAndDue { ask(cell, pool) }
+            return refuse("no answer in time lately", cell, reply)
         }
         let isTaken = pool.take { [self] caller in
-            let outcome = perform(request, cell, arrival, caller)
-            stats.count(outcome, of: cell.name)
-            if case .answered(let answer) = outcome, answer.status == 421,
+            let found = perform(request, cell, arrival, caller)
+            note(found, of: cell)
+            stats.count(found.outcome, of: cell.name)
+            if case .answered(let answer) = found.outcome, answer.status == 421,
                 let field = answer.fields.first(where: { $0.name == Router.cellMapField }),
                 let version = Int64(field.value)
             {
                 onMisdirected(version)
             }
-            reply(outcome)
+            reply(found.outcome)
         }
-        guard !isTaken else { return }
-        let outcome = CellOutcome.unavailable("too much is on its way to it")
+        if !isTaken { refuse("too much is on its way to it", cell, reply) }
+    }
+
+    /// Asks a cell that did not answer in time whether it is there again; nobody waits for that.
+    private func ask(_ cell: CellMap.Cell, _ pool: CallPool) {
+        let arrival = ClockReading.now().elapsed
+        let noted = { @Sendable [self] (isThere: Bool) in
+            let now = ClockReading.now().elapsed
+            state.withLock { $0.standings[cell.name]?.noteAsked(isThere: isThere, at: now) }
+        }
+        let isTaken = pool.take { [self] caller in
+            let found = perform(CellRequest(Resource.healthy.path), cell, arrival, caller)
+            guard case .answered(let answer) = found.outcome, answer.status < 500 else {
+                return noted(false)
+            }
+            noted(true)
+        }
+        if !isTaken { noted(false) }
+    }
+
+    private func refuse(_ why: String, _ cell: CellMap.Cell, _ reply: Reply) {
+        let outcome = CellOutcome.unavailable(why)
         stats.count(outcome, of: cell.name)
         reply(outcome)
     }
 
+    // MARK: - One request
+
+    /// The outcome of a request, and what is told of it to nobody but the log.
+    private struct Found {
+        var outcome: CellOutcome
+        var trouble: String?
+        var isLate = false
+
+        static func failed(_ why: String, _ trouble: String? = nil, isLate: Bool = false) -> Found {
+            Found(outcome: .unavailable(why), trouble: trouble ?? why, isLate: isLate)
+        }
+    }
+
     private func perform(
         _ request: CellRequest, _ cell: CellMap.Cell, _ arrival: Int64, _ caller: HTTPCaller?
-    ) -> CellOutcome {
-        guard let caller else { return .unavailable("libcurl is missing") }
-        var last = CellOutcome.unavailable("it has no address")
+    ) -> Found {
+        guard let caller else { return .failed(Self.noLibrary) }
+        var last = Found.failed("it has no address")
         let urls = urls(of: cell)
         for (place, url) in urls.enumerated() {
             let left = request.patience.count - max(0, ClockReading.now().elapsed - arrival)
-            guard left > 0 else { return place == 0 ? .unavailable("no answer in time") : last }
+            guard left > 0 else { return place == 0 ? .failed(Self.inTime, isLate: true) : last }
             // One that hangs leaves the others their share; what goes out once has all of it.
             let even = left / Int64(urls.count - place)
             let share = Milliseconds(
                 request.mayBeSentTwice ? max(even, min(left, request.shareMin.count)) : left)
             do throws(HTTPCallError) {
                 let answer = try caller.answer(to: Self.call(request, url, share))
-                last = .answered(answer)
+                if Self.isLoop(answer) {
+                    let address = String(decoding: url, as: UTF8.self)
+                    last = .failed(Self.loop, "\(address): \(Self.loop)")
+                    continue
+                }
+                last = Found(outcome: .answered(answer))
                 if answer.status < 500 {
                     prefer(url, of: cell)
                     return last
                 }
                 if !request.mayBeSentTwice { break }
             } catch {
-                last = .unavailable(error.description)
+                var isLate = false
+                if case .timedOut = error.cause { isLate = true }
+                last = .failed(Self.reason(of: error), error.description, isLate: isLate)
+                // Another address would not have it either.
+                if case .wrongField = error.cause { return last }
                 if error.mayHaveArrived, !request.mayBeSentTwice { break }
             }
         }
         if urls.count > 1 { prefer(urls[1], of: cell) }
         return last
+    }
+
+    /// Notes whether a cell answers, and tells the log when that changes.
+    private func note(_ found: Found, of cell: CellMap.Cell) {
+        let now = ClockReading.now().elapsed
+        let line = state.withLock {
+            $0.standings[cell.name, default: CellStanding()].note(
+                found.trouble, isLate: found.isLate, at: now)
+        }
+        let name = Gateway.name(of: cell)
+        switch line {
+        case .trouble(let why):
+            log.warning("a cell does not answer", metadata: ["cell": "\(name)", "error": "\(why)"])
+        case .isOver: log.info("a cell answers again", metadata: ["cell": "\(name)"])
+        case nil: break
+        }
+    }
+
+    /// Notes that no stream of a cell began at an address; the next one is asked for at another.
+    func note(_ error: HTTPCallError, of cell: CellMap.Cell, at url: [UInt8]) {
+        note(.failed("", error.description), of: cell)
+        if let other = urls(of: cell).first(where: { $0 != url }) { prefer(other, of: cell) }
+    }
+
+    // MARK: - What is said of it
+
+    private static let loop = "a gateway answers at its address"
+
+    /// True of the answer of a gateway to what another one passes on.
+    static func isLoop(_ answer: HTTPCallAnswer) -> Bool { answer.status == Gateway.loopStatus }
+
+    /// Says to clients why there is no answer: addresses and what libraries say are for the log.
+    static func reason(of error: HTTPCallError) -> String {
+        switch error.cause {
+        case .timedOut, .givenUp: inTime
+        case .noLibrary: noLibrary
+        case .answerTooLarge, .headTooLarge, .cutOff, .notHTTP: "its answer is not whole"
+        case .wrongField: "a field of the request cannot be passed on"
+        default: "it cannot be connected to"
+        }
     }
 
     /// Returns a request as a call at one address.
@@ -160,12 +206,14 @@ final class CellCalls: Sendable {
     ) -> HTTPCall {
         let address = String(decoding: url, as: UTF8.self)
         var call = HTTPCall(request.method, address + request.target)
-        call.headers = request.headers
+        call.headers = request.headers + [(name: Gateway.viaField, value: Gateway.via)]
         if request.hasOrigin, let origin = ExternalURL(address)?.origin {
             call.headers.append((name: "Origin", value: origin))
         }
         call.body = request.body
-        call.fieldsKept = Router.fieldsKept + Router.pageFieldsKept
+        // Where members are is no client's business.
+        call.fieldsKept =
+            Router.fieldsKept.filter { $0 != Router.leaderField } + Router.pageFieldsKept
         call.mayBeSentTwice = request.mayBeSentTwice
         call.timeout = left
         call.connectTimeout = min(connectTimeout, left)

@@ -111,7 +111,10 @@ extension Gateway {
         if let last = request.lastEventID {
             passed.headers.append((name: "Last-Event-ID", value: last))
         }
-        streams.pass(CellCalls.call(passed.plain, url)) { call.answer($0, InputStats()) }
+        streams.pass(
+            CellCalls.call(passed.plain, url), of: cell,
+            failed: { [calls] in calls.note($0, of: cell, at: url) },
+            answer: { call.answer($0, InputStats()) })
     }
 
     private func ask(_ asked: ListCall) {
@@ -126,16 +129,22 @@ extension Gateway {
             return asked.call.answer(Self.merged(asked, CellAnswers(), []), InputStats())
         }
         let isWaiting = asked.waitUntil > 0
-        let arrival = isWaiting ? ClockReading.now().elapsed : asked.call.arrival
-        (isWaiting ? waits : calls).send(requests, arrival: arrival) { [self, places] outcomes in
+        let then = { @Sendable [self, places] (outcomes: [CellOutcome]) in
             let cells = places.map { asked.cells[$0] }
             let answers = Self.answers(outcomes, cells)
             // What is wrong with a question is wrong everywhere.
             guard !answers.found.isEmpty, answers.refusal == nil else {
                 return asked.call.answer(answers.failure(of: cells), InputStats())
             }
-            if isWaiting, let next = waitingOn(asked, answers, places) { return ask(next) }
+            if isWaiting, let next = waitingOn(asked, answers, places) {
+                return waits.again { [self] in ask(next) }
+            }
             asked.call.answer(Self.merged(asked, answers, places), InputStats())
+        }
+        if isWaiting {
+            waits.send(requests, then: then)
+        } else {
+            calls.send(requests, arrival: asked.call.arrival, then: then)
         }
     }
 
@@ -165,18 +174,9 @@ extension Gateway {
             if !isOrdered { request.query.append((name: "sort", value: "id")) }
             request.query.append((name: "cursors", value: "true"))
         }
-        if asked.list == .events {
-            request.query.removeAll { $0.name == "wait" }
-            let left = asked.waitUntil - ClockReading.now().elapsed
-            if left > 0 { request.query.append((name: "wait", value: "1")) }
-        }
-        var passed = passed(asked.call, request)
-        if asked.waitUntil > 0 {
-            // An answer takes a second, if nothing happens.
-            passed?.patience = Milliseconds(CellCalls.patience.count + 1000)
-            passed?.shareMin = Milliseconds(1500)
-        }
-        return passed
+        // It is waited here, where that holds no thread.
+        if asked.list == .events { request.query.removeAll { $0.name == "wait" } }
+        return passed(asked.call, request)
     }
 
     /// Returns the question that goes on where nobody had an event yet; nil if it is over.

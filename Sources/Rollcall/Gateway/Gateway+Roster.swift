@@ -30,9 +30,10 @@ extension Gateway {
         }
         if query.isCheck { return answerCheck(Roster(call: call, map: map, query: query)) }
         if query.terms.id.isEmpty { query.terms.id = rosters.id(of: call.request.body) }
-        guard let parts = parts(of: call.request, map) else {
-            // Whatever is wrong with it, any cell can say so.
-            return pass(call, call.request, to: map.cells[0])
+        let parts: [BodyParts.Part]
+        switch divided(call.request, map, call.route) {
+        case .parts(let own): parts = own
+        case .refused(let refusal): return call.answer(refusal, InputStats())
         }
         let roster = Roster(call: call, map: map, query: query, parts: parts)
         if parts.isEmpty { return query.terms.hasMore ? conclude(roster) : check(roster) }

@@ -19,14 +19,17 @@ extension Gateway {
         let isPartialTaken = said.first == "true"
         var rest = call.request
         rest.query.removeAll { $0.name == Self.partialParameter }
-        guard let parts = parts(of: rest, map), !parts.isEmpty else {
-            // Whatever is wrong with it, any cell can say so.
-            return pass(call, rest, to: map.cells[0])
+        let parts: [BodyParts.Part]
+        switch divided(rest, map, call.route) {
+        case .parts(let own): parts = own
+        case .refused(let refusal): return call.answer(refusal, InputStats())
         }
+        // Whatever else is wrong with one about nobody, any cell can say so.
+        if parts.isEmpty { return pass(call, rest, to: map.cells[0]) }
         send(parts, of: call, rest, map) { outcomes in
             // What one cell has answered on all of it needs no other words.
             if parts.count == 1, !isPartialTaken, case .answered(let answer) = outcomes[0],
-                VerdictMerge.isFinal(answer)
+                VerdictMerge.isVerdict(answer)
             {
                 return call.answer(Self.response(answer), InputStats())
             }
@@ -38,13 +41,40 @@ extension Gateway {
         }
     }
 
-    /// Returns the parts of a body; nil if it cannot be divided.
-    func parts(of request: HTTPRequest, _ map: CellMap) -> [BodyParts.Part]? {
-        let most = Router.limits(limits.current, Router.standingForm(request))
-        return BodyParts(
-            request.body, format: Router.format(request.contentType) ?? .json, owners: map.owners,
-            depthMax: most.depthMax, itemsMax: most.itemsMax)?.parts
+    /// A body is divided, or refused.
+    enum Divided {
+        /// Those of the cells; none of a body without items.
+        case parts([BodyParts.Part])
+        /// Whole.
+        case refused(HTTPResponse)
     }
+
+    /// Divides a body. What is none by the gateway's own limits is refused as one watch with these would: a cell
+    /// with others might take it, and would say of people of several that they are others'.
+    func divided(_ request: HTTPRequest, _ map: CellMap, _ route: Route) -> Divided {
+        let form = Router.standingForm(request)
+        let most = Router.limits(limits.current, form)
+        let format = Router.format(request.contentType) ?? .json
+        // A line that is nested too deep is rejected alone, by the cell whose person it names.
+        let depthMax = format == .lines ? Self.depthMax : most.depthMax
+        let divided = BodyParts(
+            request.body, format: format, owners: map.owners, depthMax: depthMax,
+            itemsMax: most.itemsMax)
+        if let divided { return .parts(divided.parts) }
+        do throws(ScanError) {
+            _ = try ItemScanner.scan(
+                request.body.span, kind: route.itemKind, format: format, limits: most)
+            return .refused(
+                .problem(
+                    400, "Bad Request",
+                    detail: "the body cannot be divided among the cells: send it in parts"))
+        } catch {
+            return .refused(Router.refusal(error, form))
+        }
+    }
+
+    /// Nesting that some settings allow.
+    private static let depthMax = 64
 
     /// Sends each cell its part of a request, and goes on with what came of all.
     func send(
@@ -231,6 +261,17 @@ extension Gateway {
                     Router.unavailable("\(words) does not answer, and may have it"), InputStats())
             }
             call.answer(Self.response(unknown), InputStats())
+        }
+    }
+}
+
+extension Route {
+    /// The kind of the items that it takes.
+    fileprivate var itemKind: ItemKind {
+        switch resource {
+        case .transitions: .transition
+        case .responders: method == .put ? .rosterEntry : .responder
+        default: .batch
         }
     }
 }

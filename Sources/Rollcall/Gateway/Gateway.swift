@@ -26,14 +26,15 @@ package final class Gateway: HTTPEdge {
     let stats = GatewayStats()
     let calls: CellCalls
     /// Those by whom events are waited for, who must take no place of anybody else.
-    let waits: CellCalls
+    let waits: EventWaits
     let streams: StreamRelay
     let rosters = RosterIDs()
+    let loops = RareLine()
     let follower: MapFollower
     let fleetCell: CellMap.Cell
     let limits: BodyLimits
-    private let metrics: MetricsNegotiation
-    private let reload: @Sendable (@escaping @Sendable (String?) -> Void) -> Void
+    let metrics: MetricsNegotiation
+    let reload: @Sendable (@escaping @Sendable (String?) -> Void) -> Void
 
     /// A gateway to the cells of the fleet cell at `urls`, which asks for `token`. `reload` reads the
     /// settings again, and says what is wrong with them; `onTurn` is called twice a second.
@@ -51,8 +52,8 @@ package final class Gateway: HTTPEdge {
         fleetCell = CellMap.Cell(name: GatewayStats.fleetCell, urls: urls)
         let follower = MapFollower(fleetCell, token: token, log: log, onTurn: onTurn)
         self.follower = follower
-        calls = CellCalls(stats: stats) { follower.heard(of: $0) }
-        waits = CellCalls(stats: stats)
+        calls = CellCalls(stats: stats, log: log) { follower.heard(of: $0) }
+        waits = EventWaits(CellCalls(stats: stats, log: log))
         streams = StreamRelay(streamsMax: streamsMax)
     }
 
@@ -60,6 +61,7 @@ package final class Gateway: HTTPEdge {
     func drain() {
         accessPolicy.close()
         streams.close()
+        waits.hurry()
     }
 
     /// Ends what runs beside the requests.
@@ -75,7 +77,7 @@ package final class Gateway: HTTPEdge {
     func authorise(_ request: HTTPRequest, at accessPoint: AccessPoint) -> HTTPResponse? {
         let (target, routes) = Route.named(request.path)
         let label = routes.first?.label ?? .other
-        let refusal: HTTPResponse?
+        var refusal: HTTPResponse?
         if target?.isInput == true {
             let rules = accessPolicy.rules
             refusal =
@@ -85,6 +87,8 @@ package final class Gateway: HTTPEdge {
             refusal = self.refusal(
                 of: request, to: target?.resource, routes, at: accessPoint)
         }
+        // Nobody who is not let in says to the log that there is a loop.
+        refusal = refusal ?? refusalOfLoop(request)
         if let refusal { stats.edge.answered(label, code: refusal.status, after: .zero) }
         return refusal
     }
@@ -107,6 +111,15 @@ package final class Gateway: HTTPEdge {
             case .refused(let refusal) = BodyCoding.choice(request.contentEncoding)
         else { return nil }
         return refusal
+    }
+
+    /// True of what comes to an input from somebody whom the cells may know, and this gateway does not.
+    func isUnauthenticated(_ request: HTTPRequest) -> Bool {
+        guard request.path.hasPrefix(HTTPRequest.inputsPath) else { return false }
+        let rules = accessPolicy.rules
+        if rules.access.isOpen || accessPolicy.caller(request, rules) != nil { return false }
+        let shown = request.query.filter { $0.name == Router.tokenParameter }
+        return !shown.contains { rules.access.holder(of: Array($0.value.utf8)) != nil }
     }
 
     /// Counts what the listener answered without asking here.
@@ -138,24 +151,31 @@ package final class Gateway: HTTPEdge {
         if route.forwarding != .input, let name = request.argumentUnread {
             return answer(.refusal(.unread(name)), InputStats())
         }
+        if route.forwarding != .own, let name = CellRequest.unsendableField(of: request) {
+            return answer(
+                .problem(
+                    400, "Bad Request",
+                    detail: "the field \(name) holds a character that no field may hold"),
+                InputStats())
+        }
         switch route.forwarding {
-        case .own: answerHere(call)
+        case .own: answerOwn(call)
         case .fleet where named(call.request) == nil: pass(call, call.request, to: fleetCell)
         default: forward(call)
         }
     }
 
     /// Returns the cell that a request names; nil if it names none.
-    private func named(_ request: HTTPRequest) -> String? {
+    func named(_ request: HTTPRequest) -> String? {
         request.query.first { $0.name == Self.cellParameter }?.value
     }
 
-    private func forward(_ call: Call) {
+    func forward(_ call: Call) {
         guard let map = follower.map else {
-            let why = follower.problem.map { ": \($0)" } ?? ""
-            return call.answer(
-                Router.unavailable("nobody has told this gateway whose people are whose\(why)"),
-                InputStats())
+            let why = follower.problem.map { ": the fleet cell: \($0)" } ?? ""
+            let refusal = Router.unavailable(
+                "nobody has told this gateway whose people are whose\(why)")
+            return call.answer(GatewayAwayPage.shown(refusal, to: call), InputStats())
         }
         let forwarding = call.route.forwarding
         if forwarding != .input, let name = named(call.request) {
@@ -168,7 +188,7 @@ package final class Gateway: HTTPEdge {
             if forwarding == .list(.events), Self.isStream(rest) {
                 return passStream(call, rest, of: map.cells[place])
             }
-            return pass(call, rest, to: map.cells[place])
+            return pass(call, rest, to: map.cells[place], isNamed: true)
         }
         switch forwarding {
         case .own, .fleet: break
@@ -193,17 +213,51 @@ package final class Gateway: HTTPEdge {
 
     // MARK: - One cell
 
-    /// Passes a request on to a cell, and its answer back.
-    func pass(_ call: Call, _ request: HTTPRequest, to cell: CellMap.Cell) {
+    /// Passes a request on to a cell, and its answer back. If the client has not named the cell, and somebody is
+    /// another one's, it goes there.
+    func pass(_ call: Call, _ request: HTTPRequest, to cell: CellMap.Cell, isNamed: Bool = false) {
         guard let passed = passed(call, request) else {
             return call.answer(Self.notFound, InputStats())
         }
-        let isErasure = call.route.method == .delete && call.route.resource == .responder
-        calls.send(passed, to: cell, arrival: call.arrival) { outcome in
-            var response = Self.response(outcome, of: cell)
-            if isErasure { Self.name(cell, in: &response) }
-            call.answer(response, InputStats())
+        calls.send(passed, to: cell, arrival: call.arrival) { [self] outcome in
+            if !isNamed, case .answered(let answer) = outcome, answer.status == 421 {
+                return passAnew(call, passed, misdirected: answer)
+            }
+            Self.answer(call, outcome, of: cell)
         }
+    }
+
+    /// Passes a request on once more, to the cell that a refusal names, by the map that it was refused by.
+    private func passAnew(_ call: Call, _ passed: CellRequest, misdirected refusal: HTTPCallAnswer)
+    {
+        let tree = try? JSONTree(reading: refusal.body)
+        let name = Array((tree?["cell"]?.text ?? "").utf8)
+        follower.map(of: tree?["map_version"]?.whole ?? 0) { [self] map in
+            guard let map, let place = map.place(of: name) else {
+                return call.answer(Self.isMoving, InputStats())
+            }
+            let now = ClockReading.now().elapsed
+            calls.send(passed, to: map.cells[place], arrival: now) { outcome in
+                if case .answered(let answer) = outcome, answer.status == 421 {
+                    return call.answer(Self.isMoving, InputStats())
+                }
+                Self.answer(call, outcome, of: map.cells[place])
+            }
+        }
+    }
+
+    /// The answer while two cells say of each other that they have somebody: that is no question to a client.
+    private static var isMoving: HTTPResponse {
+        Router.unavailable("a person is being handed from one cell to another")
+    }
+
+    /// Answers what came of a request to one cell.
+    private static func answer(_ call: Call, _ outcome: CellOutcome, of cell: CellMap.Cell) {
+        var response = response(outcome, of: cell)
+        if case .unavailable = outcome { response = GatewayAwayPage.shown(response, to: call) }
+        let isErasure = call.route.method == .delete && call.route.resource == .responder
+        if isErasure { name(cell, in: &response) }
+        call.answer(response, InputStats())
     }
 
     /// Returns a request as it goes on; nil if it goes to nobody.
@@ -221,6 +275,9 @@ package final class Gateway: HTTPEdge {
     /// The answer of a cell as it goes to the client.
     static func response(_ outcome: CellOutcome, of cell: CellMap.Cell) -> HTTPResponse {
         switch outcome {
+        // No watch sends anybody elsewhere.
+        case .answered(let answer) where CellCalls.isLoop(answer) || answer.status / 100 == 3:
+            return Router.unavailable("\(words(cell)) answers, and not as it should")
         case .answered(let answer): return response(answer)
         case .unavailable(let why):
             return Router.unavailable("\(words(cell)) does not answer: \(why)")
@@ -250,53 +307,6 @@ package final class Gateway: HTTPEdge {
         for place in response.headers.indices where response.headers[place].0 == "Location" {
             response.headers[place].1 += "?\(cellParameter)=\(name)"
         }
-    }
-
-    // MARK: - Itself
-
-    private func answerHere(_ call: Call) {
-        let (request, answer) = (call.request, call.answer)
-        switch call.route.resource {
-        case .session:
-            switch call.route.method {
-            case .get: showSession(request, answer)
-            case .delete: signOut(request, answer)
-            default: signIn(request, answer)
-            }
-        case .metrics:
-            let format = metrics.language(accept: request.accept).format
-            let page = stats.page(format, map: follower.map, process: .read())
-            answer(
-                HTTPResponse(
-                    status: 200,
-                    headers: [
-                        ("Content-Type", "\(format.contentType)"),
-                        ("Vary", MetricsNegotiation.vary),
-                    ], body: page), InputStats())
-        case .healthy: answer(.text("Rollcall is healthy.\n"), InputStats())
-        case .ready, .leader: answer(readiness, InputStats())
-        case .reload:
-            reload { problem in
-                answer(
-                    problem.map { .problem(422, "Unprocessable Content", detail: $0) }
-                        ?? .json(Array("{\"reloaded\":true}\n".utf8)), InputStats())
-            }
-        default: answer(.json(OpenAPI.bytes), InputStats())
-        }
-    }
-
-    private var readiness: HTTPResponse {
-        if accessPolicy.isClosing {
-            return .problem(503, "Not Ready", detail: "stopping", headers: [("Retry-After", "1")])
-        }
-        guard follower.map != nil else {
-            return .problem(
-                503, "Not Ready",
-                detail: "the fleet cell has not told this gateway the map: "
-                    + (follower.problem ?? "it is being asked"),
-                headers: [("Retry-After", "1")])
-        }
-        return .text("Rollcall is ready.\n")
     }
 }
 

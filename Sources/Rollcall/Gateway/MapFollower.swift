@@ -21,6 +21,8 @@ final class MapFollower: @unchecked Sendable {
         var map: CellMap?
         /// The reason why there was no answer last; nil after one.
         var problem: String?
+        /// Those who wait for the next answer of the fleet cell.
+        var waiting: [@Sendable (CellMap?) -> Void] = []
     }
 
     private let fleetCell: CellMap.Cell
@@ -67,6 +69,25 @@ final class MapFollower: @unchecked Sendable {
     /// The reason why the fleet cell told none when it was asked last; nil if it did.
     var problem: String? { state.withLock { $0.problem } }
 
+    /// Hands over a map of `version` or a later one, at once if it is held, else what is held once the fleet cell
+    /// was asked again.
+    func map(of version: Int64, then: @escaping @Sendable (CellMap?) -> Void) {
+        let held: CellMap? = state.withLock { state in
+            if let map = state.map, map.version >= version { return map }
+            state.waiting.append(then)
+            return nil
+        }
+        if let held { then(held) } else { heard(of: version) }
+    }
+
+    private func handOver() {
+        let (map, waiting) = state.withLock { state in
+            defer { state.waiting = [] }
+            return (state.map, state.waiting)
+        }
+        for then in waiting { then(map) }
+    }
+
     private func run() {
         var asked = Int64.min / 4
         var orders: [Order] = []
@@ -78,24 +99,30 @@ final class MapFollower: @unchecked Sendable {
             if ClockReading.now().elapsed - asked >= pause {
                 self.isHurried.store(false, ordering: .relaxed)
                 ask()
+                handOver()
                 asked = ClockReading.now().elapsed
             }
             orders = mailbox.takeAll(waiting: isHurried ? Self.hurriedEvery : Self.lookEvery)
         }
+        handOver()
     }
 
     private func ask() {
         let problem: String
+        var trouble: String?
         switch caller.map(of: fleetCell) {
         case .has(let found, _): return keep(found)
         case .hasNone: problem = "it has not made the map yet"
-        case .refuses(let why), .unreached(let why): problem = why
+        case .refuses(let why): problem = why
+        // Where it is, strangers need not know who ask whether we are ready.
+        case .unreached(let why): (problem, trouble) = ("it does not answer", why)
         }
         state.withLock { $0.problem = problem }
         guard !isLogged else { return }
         isLogged = true
         log.warning(
-            "the fleet cell does not tell the map of its cells", metadata: ["error": "\(problem)"])
+            "the fleet cell does not tell the map of its cells",
+            metadata: ["error": "\(trouble ?? problem)"])
     }
 
     private func keep(_ found: CellMap) {

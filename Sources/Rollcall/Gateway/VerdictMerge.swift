@@ -52,15 +52,23 @@ struct VerdictMerge {
                 return add(part, tree)
             }
             let detail = tree?["detail"]?.text.map { ": \($0)" } ?? ""
-            if Self.isFinal(answer) { refusals.append(answer) }
-            note(part, cell, "it answers \(answer.status)\(detail)")
+            // What this gateway knows of whose they are is no fault of the client's.
+            let isOwnFault = !Self.isVerdict(answer)
+            if !isOwnFault { refusals.append(answer) }
+            let isNone = isOwnFault && answer.status < 400
+            note(
+                part, cell,
+                isNone ? "it answers, and not as it should" : "it answers \(answer.status)\(detail)"
+            )
         }
     }
 
-    /// True if sending a part again brings nothing else. What this gateway knows of whose they are is no fault of
-    /// the client's, and a cell that is busy takes it later: nobody else is to wait for that.
-    static func isFinal(_ answer: HTTPCallAnswer) -> Bool {
-        Gateway.isDocument(answer) && ![408, 421, 429].contains(answer.status)
+    /// True of an answer that says what became of items, or why they are not taken: another one is no fault of the
+    /// client's, nor is what a gateway believes of whose they are, and a cell that is busy takes it later.
+    static func isVerdict(_ answer: HTTPCallAnswer) -> Bool {
+        guard ![408, 421, 429].contains(answer.status), Gateway.isDocument(answer) else { return false }
+        if answer.status >= 400 { return true }
+        return (try? JSONTree(reading: answer.body))?["accepted"]?.whole != nil
     }
 
     private mutating func note(_ part: BodyParts.Part, _ cell: CellMap.Cell, _ why: String) {

@@ -39,6 +39,8 @@ package struct HTTPCall: Sendable {
     package var clientCertificate: ClientCertificate?
     /// Asked once the connection stands; nil if the request may go out in any case (S6).
     package var permit: SendingPermit?
+    /// Asked about once a second; false gives the call up, whatever has come of it. Nil if nobody asks.
+    package var isAwaited: (@Sendable () -> Bool)?
     /// Seconds without a byte after which an answer that comes in parts is given up; nil if only
     /// `timeout` holds.
     package var idleSecondsMax: Int?
@@ -114,6 +116,8 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
         case noSTARTTLS
         /// The permit did not hold once the connection stood: nothing went out (S6).
         case notPermitted
+        /// Whoever asked waits for it no more.
+        case givenUp
         /// Anything else that libcurl says, with its number.
         case other(code: CInt, String)
     }
@@ -152,6 +156,7 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
         case .notSMTP: "what answers there does not speak SMTP"
         case .noSTARTTLS: "it does not offer STARTTLS, and nothing is sent without"
         case .notPermitted: SendingPermit.words
+        case .givenUp: "nobody waits for the answer any more"
         case .other(let code, let words): "\(words) (libcurl \(code))"
         }
     }

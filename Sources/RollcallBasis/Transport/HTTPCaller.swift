@@ -51,7 +51,7 @@ package final class HTTPCaller {
         }
         let incoming = IncomingAnswer(
             bodyBytesMax: call.answerBytesMax, fieldsKept: call.fieldsKept, permit: call.permit,
-            part: part)
+            isAwaited: call.isAwaited, part: part)
         let sockets = TransferSockets()
         var words = [CChar](repeating: 0, count: Int(ROLLCALL_CURL_ERROR_SIZE))
         let outcome = try withFields(of: call, destination) { fields in
@@ -93,7 +93,7 @@ package final class HTTPCaller {
         defer { library.withFunctions { rollcall_curl_free_list($0, list) } }
         // libcurl would wait a second for "100 Continue" before a large body.
         for (name, value) in call.headers + [(name: "Expect", value: "")] {
-            guard !name.isEmpty, Self.isPlain(name), Self.isPlain(value) else {
+            guard !name.isEmpty, Self.isPlain(name), Self.canSend(value) else {
                 throw HTTPCallError(
                     cause: .wrongField(name: name.filter { Self.isPlain(String($0)) }),
                     destination: destination.text, mayHaveArrived: false)
@@ -110,6 +110,11 @@ package final class HTTPCaller {
 
     private static var noMemory: HTTPCallError {
         HTTPCallError(cause: .noMemory, destination: "", mayHaveArrived: false)
+    }
+
+    /// True of what may be the value of a field: "field-content" holds tabs, too. Source: RFC 9110 §5.5.
+    package static func canSend(_ value: String) -> Bool {
+        value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 
     private static func isPlain(_ text: String) -> Bool {
@@ -141,6 +146,7 @@ package final class HTTPCaller {
             options.sink(ROLLCALL_CURLOPT_WRITEFUNCTION, takeBody)
             options.pointer(ROLLCALL_CURLOPT_WRITEDATA, context)
             if call.permit != nil { options.permit(mayGoOut, context) }
+            if call.isAwaited != nil { options.look(isStillAwaited, context) }
             return call.body.withUnsafeBytes { body in
                 setMethod(call.method, body, &options)
                 if options.failure != 0 {
@@ -212,6 +218,7 @@ package final class HTTPCaller {
             words: words.isEmpty ? plain : words)
         if let unconnected { return unconnected }
         switch code {
+        case ROLLCALL_CURLE_ABORTED_BY_CALLBACK where call.isAwaited != nil: return .givenUp
         case ROLLCALL_CURLE_OK where incoming.status == 0: return .notHTTP
         // libcurl takes an end in the middle of a field for the end of the head.
         case ROLLCALL_CURLE_OK: return incoming.isHeadWhole ? nil : .cutOff

@@ -25,16 +25,19 @@ final class IncomingAnswer {
 
     /// Asked once the connection stands; nil if the request may go out in any case.
     private let permit: SendingPermit?
+    /// Asked while the transfer runs; nil if it is awaited to its end.
+    private let isAwaited: (@Sendable () -> Bool)?
     /// The permit did not hold, so the request did not go out.
     private(set) var isNotPermitted = false
 
     init(
         bodyBytesMax: Int, fieldsKept: [String] = [], permit: SendingPermit? = nil,
-        part: ((UnsafeRawBufferPointer) -> Bool)? = nil
+        isAwaited: (@Sendable () -> Bool)? = nil, part: ((UnsafeRawBufferPointer) -> Bool)? = nil
     ) {
         self.bodyBytesMax = bodyBytesMax
         self.fieldsKept = fieldsKept
         self.permit = permit
+        self.isAwaited = isAwaited
         self.part = part
     }
 
@@ -43,6 +46,9 @@ final class IncomingAnswer {
         isNotPermitted = permit.map { !$0.holds } ?? false
         return !isNotPermitted
     }
+
+    /// True while somebody waits for it.
+    fileprivate var isStillAwaited: Bool { isAwaited?() ?? true }
 
     /// The status if the head is whole; an interim answer's (1xx) is none.
     var finalStatus: Int? { isHeadWhole && status >= 200 ? status : nil }
@@ -125,6 +131,15 @@ func mayGoOut(
     return Unmanaged<IncomingAnswer>.fromOpaque(context).takeUnretainedValue().mayGoOut() ? 0 : 1
 }
 
+/// CURLOPT_XFERINFOFUNCTION: called about once a second, and as bytes come.
+func isStillAwaited(context: UnsafeMutableRawPointer?, _: Int64, _: Int64, _: Int64, _: Int64)
+    -> CInt
+{
+    guard let context else { return 0 }
+    return Unmanaged<IncomingAnswer>.fromOpaque(context).takeUnretainedValue().isStillAwaited
+        ? 0 : 1
+}
+
 /// Options of one transfer, and the first that was refused. libcurl copies texts, not contexts.
 struct CurlOptions {
     let curl: OpaquePointer
@@ -171,6 +186,12 @@ struct CurlOptions {
     func permit(_ value: @escaping rollcall_curl_permit, _ context: UnsafeRawPointer) {
         _ = rollcall_curl_set_permit(curl, handle, value)
         _ = rollcall_curl_set_pointer(curl, handle, ROLLCALL_CURLOPT_PREREQDATA, context)
+    }
+
+    mutating func look(_ value: @escaping rollcall_curl_look, _ context: UnsafeRawPointer) {
+        note(rollcall_curl_set_look(curl, handle, value))
+        pointer(ROLLCALL_CURLOPT_XFERINFODATA, context)
+        number(ROLLCALL_CURLOPT_NOPROGRESS, 0)
     }
 
     mutating func opener(_ value: @escaping rollcall_curl_opener) {

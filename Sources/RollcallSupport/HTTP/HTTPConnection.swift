@@ -18,8 +18,8 @@ final class HTTPConnection: @unchecked Sendable {
     var head: HTTPHead?
     /// The course of the rest of the current request; libmicrohttpd's thread only.
     var course = Course.reading
-    /// Bytes of body held for the current request; libmicrohttpd's thread only.
-    var bodyBytes = 0
+    /// The room that the body of the current request takes; libmicrohttpd's thread only.
+    var held = BodyRoom.Held()
     /// True if nothing behind the current request is read; libmicrohttpd's thread only.
     var isLast = false
     /// True if the current request is counted in `traffic.pending`; libmicrohttpd's thread only.
@@ -102,6 +102,8 @@ final class HTTPConnection: @unchecked Sendable {
         var greetedAt: HTTPInstant?
         /// Bytes of body that came since.
         var received = 0
+        /// True if the body is a stranger's.
+        var isUnauthenticated = false
         /// Counts requests, so that a late answer cannot reach the next one.
         var number: UInt64 = 0
         var answer: HTTPResponse?
@@ -272,10 +274,9 @@ final class HTTPConnection: @unchecked Sendable {
         traffic.pending.subtract(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Answers a client whose body is still coming, or who has closed their direction: "shutdown"
-    /// after the last byte is how some
-    /// say that the request is whole. libmicrohttpd 0.9.75 reads again before it looks for an answer,
-    /// takes the end of the stream for the client's leaving, and drops the answer.
+    /// Answers a client whose body is still coming, or who has closed their direction: "shutdown" after the
+    /// last byte is how some say that the request is whole. libmicrohttpd 0.9.75 reads again before it looks
+    /// for an answer, takes the end of the stream for the client's leaving, and drops the answer.
     private func answerPast(_ response: HTTPResponse) {
         let isHead = shared.withLock {
             $0.isAnsweredPast = true
@@ -322,7 +323,8 @@ final class HTTPConnection: @unchecked Sendable {
                 deadline = isAwaited ? limits.atCapacityDeadline : limits.headerDeadline
             case .body:
                 let isSlow = $0.received < limits.bodyPaceMin * Int(age.components.seconds)
-                deadline = isAwaited && isSlow ? limits.atCapacityDeadline : limits.bodyDeadline
+                let isCut = isAwaited && isSlow || $0.isUnauthenticated && traffic.room.isTight
+                deadline = isCut ? limits.atCapacityDeadline : limits.bodyDeadline
             case .responding: deadline = limits.responseDeadline
             case .discarding, .lingering: deadline = limits.lingerDeadline
             case .handling, .streaming: return .nothing

@@ -178,6 +178,8 @@ struct HTTPHead {
             if request.host?.utf8.allSatisfy(isHostByte) != true { found(.host) }
         case 6 where isName(name, "accept"):
             request.accept = joined(request.accept, text(value, valueSize))
+        case 3 where isName(name, "via"):
+            request.via = joined(request.via, text(value, valueSize))
         case 6 where isName(name, "origin"):
             request.origin = single(request.origin, text(value, valueSize))
         case 6 where isName(name, "cookie"):

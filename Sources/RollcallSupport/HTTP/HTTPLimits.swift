@@ -8,6 +8,11 @@ package struct HTTPLimits: Sendable {
     /// Bodies of all requests that are not answered yet, bytes; beyond it 503. Without it the
     /// two limits beside it would allow 4 GiB.
     package var bodiesBytesMax = 256 << 20
+    /// Body of a request of somebody whom nobody knows yet, bytes; beyond it 413.
+    package var unauthenticatedBodyBytesMax = 256 << 10
+    /// Bodies of all of these, bytes, of those above; beyond it 503. So strangers who say nothing more take
+    /// no room of others.
+    package var unauthenticatedBodiesBytesMax = 16 << 20
     /// Body that is read and thrown away so that an early refusal keeps the connection, bytes.
     package var discardBytesMax = 64 << 10
     /// Open connections; further ones wait in the kernel's backlog, over TLS before their handshake too, and
@@ -43,7 +48,8 @@ package struct HTTPLimits: Sendable {
     /// From the end of the head to the end of the body.
     package var bodyDeadline = Duration.seconds(30)
     /// Instead of `headerDeadline`, and of `bodyDeadline` for a body that comes more slowly than
-    /// `bodyPaceMin`, while somebody waits for a connection.
+    /// `bodyPaceMin`, while somebody waits for a connection; of strangers, however fast they are, also while they
+    /// hold half of their share.
     package var atCapacityDeadline = Duration.seconds(5)
     /// Bytes a second.
     package var bodyPaceMin = 1 << 10

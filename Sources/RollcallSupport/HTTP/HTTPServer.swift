@@ -38,6 +38,8 @@ package final class HTTPServer: @unchecked Sendable {
     /// - `answers`: gathers the answers of whoever gives many at once.
     /// - `isMisdirected`: returns true of a request that names another machine, which `early` refuses: no
     ///   password of it is looked at.
+    /// - `isUnauthenticated`: returns true of a request that `early` lets pass though nobody is known by it: its
+    ///   body gets a small share of the room, and is not expanded.
     /// - `early`: evaluates a request by its head, before any of its body is read.
     /// - `refused`: is told of requests that were answered without asking either.
     /// - `full`: is told on the watchdog's thread, once a minute at most, how many connections are
@@ -52,14 +54,16 @@ package final class HTTPServer: @unchecked Sendable {
         listener: HTTPListener, limits: HTTPLimits = HTTPLimits(), web: WebFront? = nil,
         answers: AnswerBatch = AnswerBatch(),
         isMisdirected: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false },
+        isUnauthenticated: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false },
         early: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil },
         refused: @escaping @Sendable (HTTPRequest, Int) -> Void = { _, _ in },
         full: @escaping @Sendable (Int) -> Void = { _ in },
         handler: @escaping @Sendable (HTTPRequest, HTTPReply) -> Void
     ) throws(HTTPServerError) {
         let traffic = HTTPTraffic(
-            limits: limits, web: web, answers: answers, isMisdirected: isMisdirected, early: early,
-            refused: refused, full: full, handler: handler)
+            limits: limits, web: web, answers: answers, isMisdirected: isMisdirected,
+            isUnauthenticated: isUnauthenticated, early: early, refused: refused, full: full,
+            handler: handler)
         let isSecure = web?.tls != nil
         do {
             try traffic.deadlines.start()

@@ -33,14 +33,16 @@ final class HTTPTraffic: Sendable {
     private let early: Early
     private let refused: Refused
     private let handler: Handler
-    /// Bytes of bodies that are held, of all requests.
-    private let bodiesBytes = Atomic<Int>(0)
+    /// The room for bodies, of all requests.
+    let room: BodyRoom
+    private let isUnauthenticated: @Sendable (HTTPRequest) -> Bool
     private let lastAnswer = HTTPLastAnswer()
 
     /// Traffic within these limits.
     init(
         limits: HTTPLimits, web: WebFront?, answers: AnswerBatch = AnswerBatch(),
         isMisdirected: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false },
+        isUnauthenticated: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false },
         early: @escaping Early, refused: @escaping Refused,
         full: @escaping @Sendable (Int) -> Void, handler: @escaping Handler
     ) {
@@ -48,6 +50,8 @@ final class HTTPTraffic: Sendable {
         self.web = web
         self.answers = answers
         self.isMisdirected = isMisdirected
+        self.isUnauthenticated = isUnauthenticated
+        room = BodyRoom(limits)
         self.early = early
         self.refused = refused
         self.handler = handler
@@ -81,7 +85,14 @@ final class HTTPTraffic: Sendable {
         }
         connection.isLast = head.isChunked
         if head.hasBody {
-            connection.enter(.body)
+            connection.held.isUnauthenticated = isUnauthenticated(head.request)
+            if connection.held.isUnauthenticated, let length = head.contentLength,
+                length > UInt64(limits.unauthenticatedBodyBytesMax)
+            {
+                let refusal = counted(tooLarge(head.request, connection.held), head.request)
+                return refuse(connection, handle: handle, head: head, with: refusal)
+            }
+            connection.enterBody()
             if let length = head.contentLength {
                 // Not more than a usual body: the length is only a claim so far.
                 let expected = Int(truncatingIfNeeded: min(length, initialBodyBytes))
@@ -140,28 +151,22 @@ final class HTTPTraffic: Sendable {
     func receive(_ bytes: UnsafeRawBufferPointer, on connection: HTTPConnection) {
         guard case .reading = connection.course else { return }
         guard let count = connection.head?.request.body.count else { return }
-        if count + bytes.count > bodyBytesMax(of: connection.head?.request) {
-            let request = connection.head?.request
-            linger(connection, after: counted(tooLarge(request), request))
-        } else if !hold(bytes.count) {
-            linger(connection, after: counted(unavailable, connection.head?.request))
+        let request = connection.head?.request
+        if count + bytes.count > room.bodyBytesMax(of: request, connection.held) {
+            linger(connection, after: counted(tooLarge(request, connection.held), request))
+        } else if !hold(bytes.count, on: connection) {
+            linger(connection, after: counted(unavailable, request))
         } else {
             connection.head?.request.body.append(contentsOf: bytes)
-            connection.bodyBytes += bytes.count
             connection.note(received: bytes.count)
         }
     }
 
     /// Makes room for so many more bytes of bodies; false, and counted, if there is none.
-    private func hold(_ count: Int) -> Bool {
-        var held = bodiesBytes.load(ordering: .relaxed)
-        while held + count <= limits.bodiesBytesMax {
-            let (isExchanged, original) = bodiesBytes.compareExchange(
-                expected: held, desired: held + count, ordering: .relaxed)
-            if isExchanged { return true }
-            held = original
-        }
-        deadlines.countRefusedWrite()
+    private func hold(_ count: Int, on connection: HTTPConnection) -> Bool {
+        if room.take(count, for: &connection.held) { return true }
+        // What a stranger brings may be nothing.
+        if !connection.held.isUnauthenticated { deadlines.countRefusedWrite() }
         return false
     }
 
@@ -225,30 +230,28 @@ final class HTTPTraffic: Sendable {
     }
 
     /// Expands a compressed body, whose size counts as what comes out; returns the answer to one that
-    /// is not taken. Source: P8.
+    /// is not taken. A stranger's is left as it is, to whoever knows them. Source: P8.
     private func expand(
         _ request: inout HTTPRequest, on connection: HTTPConnection
     ) -> HTTPResponse? {
-        guard request.contentEncoding != nil, request.takesBody,
+        guard request.contentEncoding != nil, request.takesBody, !connection.held.isUnauthenticated,
             case .gzip = BodyCoding.choice(request.contentEncoding), let reader = GzipReader.shared
         else { return nil }
+        let most = room.bodyBytesMax(of: request, connection.held)
         do throws(GzipFault) {
-            let body = try reader.expanded(request.body, bytesMax: bodyBytesMax(of: request))
-            let more = body.count - request.body.count
-            guard hold(more) else { return unavailable }
-            connection.bodyBytes += more
+            let body = try reader.expanded(request.body, bytesMax: most)
+            guard hold(body.count - request.body.count, on: connection) else { return unavailable }
             request.body = body
             request.contentEncoding = nil
             return nil
         } catch {
-            return BodyCoding.refusal(error, bytesMax: bodyBytesMax(of: request))
+            return BodyCoding.refusal(error, bytesMax: most)
         }
     }
 
     /// The request is over, however it ended.
     func complete(_ connection: HTTPConnection) {
-        bodiesBytes.subtract(connection.bodyBytes, ordering: .relaxed)
-        connection.bodyBytes = 0
+        room.give(&connection.held)
         connection.finishRequest()
         if connection.isPending {
             connection.isPending = false
@@ -262,8 +265,9 @@ final class HTTPTraffic: Sendable {
     private func fault(of head: HTTPHead) -> HTTPResponse? {
         if head.roomBytes > limits.headBytesMax { return counted(tooLong, head.request) }
         if let fault = head.fault { return counted(fault.response, head.request) }
-        if let length = head.contentLength, length > UInt64(bodyBytesMax(of: head.request)) {
-            return counted(tooLarge(head.request), head.request)
+        let most = room.bodyBytesMax(of: head.request, BodyRoom.Held())
+        if let length = head.contentLength, length > UInt64(most) {
+            return counted(tooLarge(head.request, BodyRoom.Held()), head.request)
         }
         if isStopping.load(ordering: .relaxed) { return counted(stopping, head.request) }
         return nil
@@ -319,13 +323,10 @@ final class HTTPTraffic: Sendable {
         connection.enter(.lingering)
     }
 
-    private func bodyBytesMax(of request: HTTPRequest?) -> Int {
-        request?.bodyBytesMax(of: limits.bodyBytesMax) ?? limits.bodyBytesMax
-    }
-
-    private func tooLarge(_ request: HTTPRequest?) -> HTTPResponse {
-        .problem(
-            413, "Content Too Large", detail: "The limit is \(bodyBytesMax(of: request)) bytes.",
+    private func tooLarge(_ request: HTTPRequest?, _ held: BodyRoom.Held) -> HTTPResponse {
+        let most = room.bodyBytesMax(of: request, held)
+        return .problem(
+            413, "Content Too Large", detail: "The limit is \(most) bytes.",
             headers: [("Connection", "close")])
     }
 

@@ -73,6 +73,12 @@ extension HTTPRequest {
         set { change(newValue != nil) { $0.passedOn = newValue } }
     }
 
+    /// `Via`, if sent: who passed the request on; several fields are joined by commas.
+    package var via: String? {
+        get { rare?.fields.via }
+        set { change(newValue != nil) { $0.via = newValue } }
+    }
+
     /// Changes them; where there are none, only if something is to be there.
     private mutating func change(_ isSomething: Bool, _ body: (inout RareFields) -> Void) {
         guard rare != nil || isSomething else { return }
@@ -103,4 +109,5 @@ private struct RareFields {
     var idempotencyKey: String?
     var lastEventID: String?
     var passedOn: String?
+    var via: String?
 }
