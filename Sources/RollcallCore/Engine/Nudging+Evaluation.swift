@@ -161,6 +161,7 @@ extension Nudging {
         if isThrottled && throttle.isSpent { return wait(&state, number, until: free) }
         if let reason = reasonToHold(person, number, people, isThrottled, evaluation) {
             if reason == .throttled { wait(&state, number, until: free) }
+            let isBrief = reason == .rate && waitsBriefly(evaluation)
             if reason == .rate, !state.isInRow { evaluation.waiting.append(UInt32(number)) }
             if reason == .blind { holdBlind(&state, person, number, evaluation) }
             awaitPeers(&state, number, reason, clock)
@@ -169,6 +170,7 @@ extension Nudging {
                 reason == .pendingPeers && state.reason != nil && state.reason != .blind
             guard reason != state.reason, !isAskedAgain else { return }
             state.reason = reason
+            if isBrief { return }
             var report = NudgeReport(.hold, rules)
             report.facts = Self.facts(person, gaps[number], now: clock.observedNow)
             report.reason = reason
@@ -200,6 +202,14 @@ extension Nudging {
         if lacksToken(number, rules) { return .noToken }
         if isThrottled { return .throttled }
         return evaluation.room > 0 ? nil : .rate
+    }
+
+    /// True of the first who waits for a turn of this cell that comes soon: of that nothing is written (K2).
+    private func waitsBriefly(_ evaluation: Evaluation) -> Bool {
+        guard let share, row.isEmpty, evaluation.waiting.isEmpty else { return false }
+        let wall = evaluation.clock.wallNow
+        let next = share.next(from: wall, rate: evaluation.rules.ratePerSecond)
+        return next.map { $0 - wall <= Self.briefly } ?? false
     }
 
     /// True while blind, and for one offline threshold after an episode of 15 s or more (F31).

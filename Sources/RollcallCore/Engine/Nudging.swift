@@ -9,6 +9,8 @@ package struct Nudging: Sendable {
 
     /// The time for which what follows a nudge is looked at (N8).
     package static let followedFor = Milliseconds.seconds(30 * 60)
+    /// A wait for a turn of this cell of which nothing is written.
+    static let briefly = Milliseconds.seconds(5)
     /// A forward step of the wall beyond this freezes nudges (N2).
     package static let stepMax = Milliseconds.seconds(60)
 
