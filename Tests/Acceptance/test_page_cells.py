@@ -4,6 +4,7 @@ comes back.
 Source: K5.
 """
 
+import time
 import unittest
 
 from cluster_process import free_ports
@@ -110,6 +111,29 @@ class CellPageTests(PageTestCase):
             self.open(page, self.gateway, view)
             self.assertNotIn("cannot be read", self.words(page), view)
         self.assert_untroubled(now)
+
+    def rows(self, page):
+        """Of each row of silent people whose it is, and who stands in it."""
+        return page.run("[...document.querySelectorAll('li.gap')].map((one) => [one.dataset.responder,"
+                        "[...one.querySelectorAll('.person')].map((it) => it.innerText).join()])")
+
+    def test_each_row_is_one_person(self):
+        # Every cell counts its gaps for itself: eight people have the first one.
+        silent = self.ids[:40]
+        page = self.page()
+        self.open(page, self.gateway, "/silent")
+        self.app.cut(*silent)
+        page.until("document.querySelectorAll('li.gap').length === 40", "each stands there", SOON)
+        time.sleep(3)
+        self.assertEqual(sorted(self.rows(page)), [[one, one] for one in silent])
+        self.app.restore(*silent)
+        self.open(page, self.gateway, "/silent?state=closed")
+        page.until("document.querySelectorAll('li.gap').length === 40", "each is back", SOON)
+        time.sleep(3)
+        self.assertEqual(sorted(self.rows(page)), [[one, one] for one in silent])
+        self.assertEqual(page.run("[...document.querySelectorAll('li.gap .why')].filter((one) =>"
+                                  "one.innerText.split('verdict').length > 2).length"), 0)
+        self.assert_untroubled(page)
 
 
 if __name__ == "__main__":

@@ -277,7 +277,9 @@ function mutes(scope) {
     h("p", null, meant.length
       ? `Now it mutes ${count(meant.length, "alert that fires", "alerts that fire")}:`
       : "Nothing that it would mute fires now."),
-    h("ul", null, meant.slice(0, 5).map((alert) => h("li", { key: JSON.stringify(alert.labels) },
+    h("ul", null, meant.slice(0, 5).map((alert) => h("li", {
+      key: `${alert.cell ?? ""} ${JSON.stringify(alert.labels)}`,
+    },
       readable(alert.annotations?.summary ?? alert.alertname)))),
     meant.length > 5 ? h("p", null, `and ${meant.length - 5} more.`) : null,
     h("p", { class: "aside" }, "Notifications are muted; the alerts fire and end as ever."));

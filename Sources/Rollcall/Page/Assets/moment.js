@@ -3,7 +3,7 @@
 
 import { h, part } from "./dom.js";
 import { nothing } from "./marks.js";
-import { person, region, section } from "./rows.js";
+import { gapKey, person, region, section } from "./rows.js";
 import { both, local, momentPath, stripPath } from "./strip.js";
 import { amount, count, instant, name, pathWith, plain, span, spoken } from "./words.js";
 
@@ -187,7 +187,7 @@ function row(gap, at, link) {
   const offline = instant(gap.offline_at);
   const back = instant(gap.closed_at);
   const after = back === null ? "still silent" : `back at ${local(back)}, ${span(back - at)} later`;
-  return h("li", { key: gap.gap, class: "gap", "data-responder": gap.responder_id },
+  return h("li", { key: gapKey(gap), class: "gap", "data-responder": gap.responder_id },
     h("div", { class: "who" }, person(gap.responder_id, link),
       h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"))),
     h("div", { class: "when" }, h("strong", null, `silent for ${span(at - offline)} then`),
@@ -208,7 +208,7 @@ function alertsPart({ memory, link }) {
   return section("then-alerts", all.length ? count(all.length, "alert fired then", "alerts fired then")
     : "Nothing fired then", h("a", { href: link("alerts") }, "Alerts now"),
   all.length ? h("ul", { class: "alerts" }, all.map(([one, where]) => h("li", {
-    key: one.incident, class: `alert is-firing severity-${one.severity}`,
+    key: `${where ?? ""} ${one.incident}`, class: `alert is-firing severity-${one.severity}`,
     "data-incident": one.incident,
   },
   h("div", { class: "what" }, h("span", { class: "alertname" }, plain(one.alertname)),

@@ -109,12 +109,17 @@ function held(one, { memory: { ledger }, status: watch }) {
   });
 }
 
+// Of a fleet of many cells each counts its own.
+function keyOf(one) {
+  return `${one.responder_id} ${one.id}`;
+}
+
 function group({ words, entries }, context) {
   const { now, link } = context;
   const people = [...new Set(entries.map((one) => one.responder_id))];
   const rest = people.length - namesShown;
   const [newest, oldest] = [entries[0], entries.at(-1)];
-  return h("li", { key: `group ${oldest.id}`, class: "entry is-hold group" },
+  return h("li", { key: `group ${keyOf(oldest)}`, class: "entry is-hold group" },
     h("div", { class: "who" }, h("strong", null, count(people.length, "person", "people")),
       h("span", { class: "aside" }, people.slice(0, namesShown)
         .map((id, place) => [place ? ", " : "", person(id, link)]), rest > 0 ? ` and ${rest} more` : null)),
@@ -133,7 +138,7 @@ function entry(one, context) {
     memory.unfolded.set(id, null);
     refresh();
   };
-  return h("li", { key: one.id, class: `entry is-${one.decision}` },
+  return h("li", { key: keyOf(one), class: `entry is-${one.decision}` },
     h("div", { class: "who" }, person(id, link),
       h("span", { class: "aside" }, ago(one.at, now()))),
     h("div", { class: "what" },

@@ -36,9 +36,14 @@ export function why(gap, isBrief) {
   return isBrief ? whole.replace(/ (Last known:|The phone had said nothing) .*$/s, "") : whole;
 }
 
+/** What tells gaps apart, also those of a fleet of many cells: each cell counts its own. */
+export function gapKey(gap) {
+  return `${gap.responder_id} ${gap.gap}`;
+}
+
 /** Somebody who is silent: who, since when, why. */
 export function silent(gap, { now, link, isBrief }) {
-  return h("li", { key: gap.gap, class: "gap", "data-responder": gap.responder_id },
+  return h("li", { key: gapKey(gap), class: "gap", "data-responder": gap.responder_id },
     h("div", { class: "who" }, person(gap.responder_id, link),
       h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"),
         gap.platform && gap.platform !== "unknown" ? `, ${spoken(gap.platform)}` : null)),
@@ -81,7 +86,7 @@ export function returned(gap, { now, link, isBrief }) {
   const words = gap.verdict === null
     ? `suspected: ${spoken(gap.suspected)}`
     : outcome(gap, isBrief);
-  return h("li", { key: gap.gap, class: "gap", "data-responder": gap.responder_id },
+  return h("li", { key: gapKey(gap), class: "gap", "data-responder": gap.responder_id },
     h("div", { class: "who" }, person(gap.responder_id, link),
       h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"))),
     h("div", { class: "when" },

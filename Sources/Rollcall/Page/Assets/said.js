@@ -32,7 +32,8 @@ export function announce(state, areAlertsOld = false) {
 
 // Of a fleet of many cells each counts its own.
 function keyOf(one) {
-  return one.cell ? `${one.cell} ${one.incident}` : one.incident ?? one.alertname;
+  const known = one.incident ?? one.alertname;
+  return one.cell ? `${one.cell} ${known}` : known;
 }
 
 function differences(a, b) {
