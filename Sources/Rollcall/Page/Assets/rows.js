@@ -200,7 +200,7 @@ function isOfSame(silence, alert) {
 
 /** The silence in force that mutes an alert for the longest; undefined without one. */
 export function silenceOf(one, silences) {
-  const key = ["region", "source", "suspected"].find((label) => one.labels?.[label] !== undefined);
+  const key = ["region", "source", "suspected", "cell"].find((label) => one.labels?.[label] !== undefined);
   const title = key ? `${one.alertname}{${key}="${one.labels[key]}"}` : one.alertname;
   // The first to end stands first.
   return silences.filter((silence) => isOfSame(silence, one) && silence.muting?.includes(title)).at(-1);
@@ -252,8 +252,8 @@ export function alert(one, { now, link, isBrief, silences = [] }) {
         ? h("a", { href: link(`alerts?incident=${one.cell ? one.key : one.incident}`) }, readable(notes.summary))
         : readable(notes.summary ?? one.alertname),
       " ", h("span", { class: "aside" }, since(begin, now))),
-    h("span", { class: "aside which" }, one.incident ? `incident ${one.incident} · ` : null,
-      numbersOf(one))),
+    h("span", { class: "aside which" }, one.cell ? `cell ${plain(one.cell)} · ` : null,
+      one.incident ? `incident ${one.incident} · ` : null, numbersOf(one))),
   !isBrief && notes.description ? h("p", { class: "aside" }, readable(notes.description)) : null,
   telling(one, now, silences),
   alertActions(one, now));

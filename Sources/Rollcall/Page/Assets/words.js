@@ -210,7 +210,7 @@ export function holdReason(word, { at, until, frozenUntil, before, isDry, isUnwa
 
 /** The id, region or circle of a label, or `fleet` where an alert is about all. */
 export function subject(labels) {
-  return labels?.region ?? labels?.source ?? "fleet";
+  return labels?.region ?? labels?.source ?? (labels?.cell ? `cell ${labels.cell}` : "fleet");
 }
 
 /** What a phone had said of itself, most telling first. */
