@@ -16,6 +16,7 @@ from test_page import SIZES, PageTestCase, shot
 
 CELLS = 8
 LIVENESS = "liveness: {on_duty: {expected: 1s, degraded_after: 2s, offline_after: 4s}}\n"
+ALERTS = "alerts: {ResponderOffline: {enabled: true, for: 1s, duty_states: [ON_DUTY]}}\n"
 SOON = 40
 
 
@@ -31,7 +32,8 @@ class CellPageTests(PageTestCase):
         self.cells = [self.begin(f"c{number}") for number in range(CELLS)]
         places = "".join(
             f"    c{number}: {{url: \"http://127.0.0.1:{port}\"}}\n" for number, port in enumerate(self.ports[1:]))
-        self.fleet_cell = self.start("fleet", f"cluster:\n  cells:\n{places}" + LIVENESS, self.ports[0])
+        self.fleet_config = f"cluster:\n  cells:\n{places}" + LIVENESS
+        self.fleet_cell = self.start("fleet", self.fleet_config, self.ports[0])
         self.gateway = Gateway(self, f"http://127.0.0.1:{self.ports[0]}").start()
         eventually(self.gateway.is_ready, SOON, "the gateway has the map")
         for cell in self.cells:
@@ -49,7 +51,7 @@ class CellPageTests(PageTestCase):
 
     def begin(self, name):
         number = int(name[1:])
-        return self.start(name, f"cluster: {{cell: {name}}}\n" + LIVENESS, self.ports[1 + number])
+        return self.start(name, f"cluster: {{cell: {name}}}\n" + LIVENESS + ALERTS, self.ports[1 + number])
 
     def counted(self, status):
         return self.gateway.get("/v1/status").json()["responders"][status]
@@ -90,8 +92,12 @@ class CellPageTests(PageTestCase):
         self.shots(page, "away")
         one = self.page()
         one.open(f"http://127.0.0.1:{self.gateway.port}/people/{away[0]}")
-        one.until("document.querySelector('.warned')?.innerText.includes('cell c3 does not answer')",
+        one.until("document.querySelector('.warned')?.innerText.includes("
+                  f"'What is known of {away[0]} is in cell c3, which does not answer.')",
                   "why a person of it cannot be shown")
+        self.assertNotIn("http", self.words(one))
+        self.assertIn("Copy id", self.words(one, ".acts"))
+        self.assert_lacking(now, page, away)
         now.until("document.querySelector('main').innerText.includes('c3')", "the fleet cell tells of it", SOON)
         self.shots(now, "dark")
         self.assertEqual(self.gateway.get("/v1/status").json()["responders"]["active"], 64)
@@ -102,6 +108,17 @@ class CellPageTests(PageTestCase):
             == {"yes": known, "of": 64, "at_most": False}, SOON, f"{known} can be reached")
         words = f"{known} of 64 can be reached; of {len(away)} nothing is known."
         eventually(lambda: words in self.words(now, "h1"), SOON, words, every=0.2)
+        self.assertEqual(self.words(now, "[data-count=unlit]"), str(len(away)))
+        self.assert_regions_are_not_known(now)
+        also = [one for one in self.ids if owner(one) == 6]
+        self.cells[6].kill()
+        now.until("document.querySelector('.banner.is-blind').innerText.includes('Cells c3 and c6 do not answer.')",
+                  "both are named", SOON)
+        self.assertIn("until they are back", self.words(now, ".banner.is-blind"))
+        now.until("document.querySelector('h1').innerText.includes('Nothing is heard of cells c3 and c6.')",
+                  "both are in the headline", SOON)
+        self.assertEqual(self.words(now, "[data-count=unlit]"), str(len(away) + len(also)))
+        self.cells[6] = self.begin("c6")
         self.cells[3] = self.begin("c3")
         page.until("document.querySelector('.banner.is-blind') === null", "all answer again", SOON)
         page.until("document.querySelectorAll('tr[data-responder]').length === 64", "everybody again", SOON)
@@ -111,6 +128,104 @@ class CellPageTests(PageTestCase):
             self.open(page, self.gateway, view)
             self.assertNotIn("cannot be read", self.words(page), view)
         self.assert_untroubled(now)
+
+    def assert_lacking(self, now, page, away):
+        """What stands there while a cell does not answer, also before the fleet cell finds it dark."""
+        known = 64 - len(away)
+        now.until("document.querySelector('.banner.is-blind')?.innerText.includes('Cell c3')", "the banner", SOON)
+        for _ in range(80):
+            self.assertNotIn("All 64 can be reached", self.words(now, "h1"))
+            self.assertNotIn("All 64 can be reached", now.run("document.title"))
+            if "Nothing is heard of cell c3." in self.words(now, "h1"):
+                break
+            time.sleep(0.25)
+        else:
+            self.fail(self.words(now, "h1"))
+        self.assertEqual(self.words(now, ".sight"), "Watching, without cell c3")
+        self.assertEqual(self.words(page, ".part-people h2"), f"{known} people, without cell c3's")
+        self.assertIn("Rollcall is watching, but of cell c3 nothing is known.", self.view("/feeds"))
+        words = self.view("/alerts")
+        self.assertIn("What fires in cell c3 is not known.", words)
+        self.assertNotIn("No alert fires now", words)
+
+    def view(self, path, server=None):
+        """What is read in a view, opened anew."""
+        page = self.page()
+        self.open(page, server or self.gateway, path)
+        return self.words(page)
+
+    def assert_regions_are_not_known(self, now):
+        """Those of whom nothing is known are not ONLINE in the rows of regions."""
+        told = {one["region"]: one for one in self.gateway.get("/v1/regions").json()["regions"]
+                if one.get("unknown")}
+        for region, one in told.items():
+            heard = one["responders"]["ONLINE"] - one["unknown"]
+            row = f"document.querySelector('[data-strip=\"{region}\"] .strip-end').innerText"
+            now.until(f"{row} === '{heard} ONLINE, {one['unknown']} not known'", region, SOON)
+
+    def test_alerts_of_a_cell_come_to_an_open_page(self):
+        page = self.page()
+        self.open(page, self.gateway)
+        silent = self.ids[0]
+        place = f"cell c{owner(silent)}"
+        self.app.cut(silent)
+        page.until("document.querySelector('.alert.is-firing')", "the alert of its cell", SOON)
+        self.assertIn(silent, self.words(page, ".alert.is-firing"))
+        self.assertEqual(self.words(page, "nav a[href$=alerts] .badge"), "1")
+        self.assertIn(f"Alert fires: ", page.text("#said"))
+        self.assertIn(place, self.words(page, ".alert.is-firing"))
+        page.run("[...document.querySelectorAll('.alert button')].find((one) =>"
+                 "one.innerText.startsWith('Silence')).click()")
+        page.until("document.querySelector('dialog')", "the dialog")
+        self.assertIn(f"C{place[1:]} holds it", self.words(page, "dialog"))
+        self.assert_untroubled(page)
+
+    def test_without_the_fleet_cell_people_are_shown_as_they_are(self):
+        now, page, one = self.page(), self.page(), self.page()
+        self.open(now, self.gateway)
+        self.open(page, self.gateway, "/people")
+        self.open(one, self.gateway, f"/people/{self.ids[0]}")
+        page.until("document.querySelectorAll('tr[data-responder]').length === 64", "everybody", SOON)
+        self.fleet_cell.kill()
+        for shown in (now, page, one):
+            shown.until("document.querySelector('.banner.is-lost')", "it is said", SOON)
+            self.assertIn("The fleet cell does not answer: nobody decides about many, and no totals are known.",
+                          self.words(shown, ".banner.is-lost"))
+            self.assertNotIn("No contact", self.words(shown, "body"))
+        self.assertEqual(self.words(now, "h1"), "The fleet cell does not answer. Nobody decides about many, and no "
+                         "totals are known.")
+        self.assertEqual(now.run("document.querySelectorAll('[data-count]').length"), 0)
+        self.app.cut(self.ids[0])
+        one.until("document.querySelector('.status').innerText === 'OFFLINE'", "what its cell knows", SOON)
+        page.until(f"document.querySelector('tr[data-responder=\"{self.ids[0]}\"] .status').innerText === 'OFFLINE'",
+                   "what its cell knows", SOON)
+        self.shots(now, "fleet-away")
+        self.fleet_cell = self.start("fleet", self.fleet_config, self.ports[0])
+        now.until("document.querySelector('.banner.is-lost') === null", "it answers again", 90)
+        self.assertNotIn("Over:", page.text("#said"))
+
+    def test_the_page_of_the_fleet_cell_and_of_a_cell_say_what_they_are(self):
+        words = ("This is the fleet cell: it knows numbers and no people. People are at the cells, or through a "
+                 "gateway.")
+        person = f"/people/{self.ids[0]}"
+        for path in ("/", "/people", "/silent", "/nudges", "/at", person):
+            shown = self.view(path, self.fleet_cell)
+            self.assertIn(words, shown, path)
+            for wrong in ("curl", "Nobody fits", "No gap is open", "Nobody is silent", "not expected"):
+                self.assertNotIn(wrong, shown, path)
+        cell = self.cells[2]
+        page = self.page()
+        self.open(page, cell)
+        count = sum(owner(one) == 2 for one in self.ids)
+        words = f"All {count} of cell c2 can be reached."
+        self.assertEqual(self.words(page, "h1"), words)
+        self.assertEqual(page.run("document.title"), f"{words} · Rollcall")
+        other = next(one for one in self.ids if owner(one) == 5)
+        self.open(page, cell, f"/people/{other}")
+        asked = len([one for one in page.asked if "/v1/responders/" in one])
+        self.assertIn(f"What is known of {other} is in cell c5.", self.words(page))
+        time.sleep(8)
+        self.assertEqual(len([one for one in page.asked if "/v1/responders/" in one]), asked)
 
     def rows(self, page):
         """Of each row of silent people whose it is, and who stands in it."""

@@ -1,6 +1,7 @@
 // The nudge ledger: who was asked to open their app, who was not and why, what followed, and when
 // the next one is possible.
 
+import { isFleetCellAlone, numbersOnly } from "./cells.js";
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { more, person, section } from "./rows.js";
@@ -42,6 +43,7 @@ export const nudgesView = {
 
   render(context) {
     const { memory, refresh } = context;
+    if (isFleetCellAlone()) return section("ledger", "Nobody stands here", null, nothing(numbersOnly));
     const { ledger } = memory;
     const showMore = () => { memory.shown += step; refresh(); };
     return [
