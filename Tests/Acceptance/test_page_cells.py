@@ -172,7 +172,7 @@ class CellPageTests(PageTestCase):
         page.until("document.querySelector('.alert.is-firing')", "the alert of its cell", SOON)
         self.assertIn(silent, self.words(page, ".alert.is-firing"))
         self.assertEqual(self.words(page, "nav a[href$=alerts] .badge"), "1")
-        self.assertIn(f"Alert fires: ", page.text("#said"))
+        self.assertIn("Alert fires: ", page.text("#said"))
         self.assertIn(place, self.words(page, ".alert.is-firing"))
         page.run("[...document.querySelectorAll('.alert button')].find((one) =>"
                  "one.innerText.startsWith('Silence')).click()")
@@ -226,6 +226,39 @@ class CellPageTests(PageTestCase):
         self.assertIn(f"What is known of {other} is in cell c5.", self.words(page))
         time.sleep(8)
         self.assertEqual(len([one for one in page.asked if "/v1/responders/" in one]), asked)
+
+    def test_names_that_are_read_from_the_right_turn_nothing_around_them(self):
+        region, silent = "בת ים והסביבה", "מגיש-1"
+        self.gateway.write("/v1/batches", [
+            {"responder_id": silent, "region": region, "duty_state": "ON_DUTY"}])
+        page = self.page()
+        self.open(page, self.gateway, "/alerts")
+        card = f"[...document.querySelectorAll('.alert .summary')].find((one) => one.innerText.includes('{silent}'))"
+        page.until(card, "the alert of their cell", SOON)
+        self.assertEqual(page.run(f"[...{card}.querySelectorAll('bdi')].map((one) => one.innerText)"),
+                         [region, silent])
+
+    def test_all_that_is_pressed_is_high_enough_for_a_finger(self):
+        page = self.page(390, 844)
+        page.tell("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        for path in ("/", "/people", "/silent", "/alerts", "/nudges", "/feeds", "/at", f"/people/{self.ids[0]}"):
+            self.open(page, self.gateway, path)
+            self.assertTrue(page.run("matchMedia('(pointer: coarse)').matches"))
+            self.assertEqual(page.run(
+                "[...document.querySelectorAll('#page a, #page button, #page input, #page select, #page summary')]"
+                ".filter((one) => !one.closest('.grid') && one.offsetHeight > 0 && one.offsetHeight < 40)"
+                ".map((one) => one.outerHTML)"), [], path)
+
+    def test_a_long_name_of_a_region_ends_in_an_ellipsis_and_is_whole_behind_it(self):
+        region = "Nordrhein-Westfalen-Märkischer-Kreis-Lüdenscheid"
+        self.gateway.write("/v1/batches", [{"responder_id": "far", "region": region, "duty_state": "ON_DUTY"}])
+        page = self.page()
+        self.open(page, self.gateway)
+        place = f"[data-strip=\"{region}\"] .strip-name a"
+        page.until(f"document.querySelector('{place}')", "its row", SOON)
+        self.assertEqual(page.run(f"(() => {{ const one = document.querySelector('{place}'); return [one.title,"
+                                  "one.scrollWidth > one.clientWidth, getComputedStyle(one).textOverflow]; })()"),
+                         [region, True, "ellipsis"])
 
     def rows(self, page):
         """Of each row of silent people whose it is, and who stands in it."""

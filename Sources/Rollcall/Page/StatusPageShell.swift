@@ -53,8 +53,8 @@ struct StatusPageShell {
         ])
     }
 
-    /// What the page's scripts must know before they ask anything: of which cell it is, or that it is the fleet
-    /// cell's, which knows nobody. Source: K2, K7.
+    /// Returns the attributes that the page's scripts read before they ask anything: which cell's page it
+    /// is, or that it is the fleet cell's, which knows nobody; without cells none. Source: K2, K7.
     private static func part(_ policy: Policy) -> String {
         switch policy.role {
         case .whole: ""

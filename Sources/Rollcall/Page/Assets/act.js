@@ -9,7 +9,7 @@ import { h } from "./dom.js";
 import { insteadOf, insteadOfRegion } from "./instead.js";
 import { failed, once, outcome, report, run } from "./outcome.js";
 import { may, needing, remedy, shownPage, whoIs } from "./session.js";
-import { count, holdReason, instant, name, plain, readable, spoken, subject } from "./words.js";
+import { count, holdReason, instant, name, namesOf, plain, readableWith, spoken, subject } from "./words.js";
 
 const nameKept = "rollcall-name";
 const labels = ["region", "source", "suspected", "cell"];
@@ -296,7 +296,7 @@ function mutes(scope, one) {
     h("ul", null, meant.slice(0, 5).map((alert) => h("li", {
       key: `${alert.cell ?? ""} ${JSON.stringify(alert.labels)}`,
     },
-      readable(alert.annotations?.summary ?? alert.alertname)))),
+      readableWith(namesOf(alert), alert.annotations?.summary ?? alert.alertname)))),
     meant.length > 5 ? h("p", null, `and ${meant.length - 5} more.`) : null,
     h("p", { class: "aside" }, "Notifications are muted; the alerts fire and end as ever."));
 }

@@ -9,7 +9,7 @@ import {
   alert, causes, count, more, mute, person, runbook, section, worstFirst,
 } from "./rows.js";
 import {
-  ago, amount, instant, length, name, pathWith, plain, readable, since, span, spoken, subject,
+  amount, fromNow, instant, length, name, namesOf, pathWith, plain, readableWith, since, span, spoken, subject,
   time,
 } from "./words.js";
 
@@ -154,7 +154,7 @@ function silencesPart({ silences: list, now }) {
     h("ul", { class: "silences" }, list.map((one) => h("li", { key: `${one.cell ?? ""} ${one.id}` },
       h("strong", null, `Silence ${one.id}: `),
       matchers(one), h("span", { class: "aside" }, " by ", name(one.author), ": ",
-        plain(one.comment), "; ends ", ago(one.ends_at, now())), silenceActions(one)))));
+        plain(one.comment), "; ends ", fromNow(one.ends_at, now())), silenceActions(one)))));
 }
 
 function matchers(one) {
@@ -191,7 +191,7 @@ function headline(one, now) {
     severity(one.severity),
     h("span", { class: "state" }, one.state),
     h("span", { class: "alertname" }, plain(one.alertname)), " ", name(subject(one.labels)),
-    h("span", { class: "summary" }, readable(one.annotations?.summary)),
+    h("span", { class: "summary" }, readableWith(namesOf(one), one.annotations?.summary)),
     h("span", { class: "aside" }, time(one.starts_at, now),
       end === null ? `, for ${span(now - instant(one.starts_at))} so far`
         : `, for ${span(end - instant(one.starts_at))}`),
@@ -201,7 +201,7 @@ function headline(one, now) {
 function story(one, now, link) {
   return [
     one.annotations?.description
-      ? h("p", { key: "words" }, readable(one.annotations.description)) : null,
+      ? h("p", { key: "words" }, readableWith(namesOf(one), one.annotations.description)) : null,
     h("dl", { class: "facts", key: "facts" },
       fact("State", one.ended_at
         ? [`${one.state} `, time(one.ended_at, now), "; it fired ", time(one.starts_at, now),

@@ -10,7 +10,9 @@ import {
 } from "./rows.js";
 import { root } from "./server.js";
 import { loadStrip, strip } from "./strip.js";
-import { ago, amount, causes, clock, name, pathWith, plain, reason, span, spoken } from "./words.js";
+import {
+  ago, amount, causes, clock, name, namesOf, pathWith, plain, readableWith, reason, span, spoken,
+} from "./words.js";
 
 const peopleShown = 8;
 const firingShown = 4;
@@ -65,14 +67,16 @@ function lead(context) {
   const sentence = sentenceOf(context);
   if (!sentence) return h("h1", { tabindex: -1 }, "Now");
   if (isLost) return leadOfThen(context);
+  // What it may name is what something fires for.
+  const names = (context.alerts?.alerts ?? []).flatMap(namesOf);
   return h("div", {
     class: `lead is-${sentence.level}${watch.last_batch_at ? "" : " untouched"}`, key: "lead",
   },
     h("div", { class: "said" },
       h("h1", { tabindex: -1 },
-        h("span", { class: "worst" }, plain(sentence.headline)), " ",
-        sentence.rest ? h("span", { class: "rest" }, plain(sentence.rest)) : null),
-      sentence.detail ? h("p", { class: "detail" }, plain(sentence.detail)) : null),
+        h("span", { class: "worst" }, readableWith(names, sentence.headline)), " ",
+        sentence.rest ? h("span", { class: "rest" }, readableWith(names, sentence.rest)) : null),
+      sentence.detail ? h("p", { class: "detail" }, readableWith(names, sentence.detail)) : null),
     isFleetAway ? null : numbers(context));
 }
 

@@ -5,7 +5,7 @@ import { isFleetCellAlone, numbersOnly } from "./cells.js";
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { more, person, section } from "./rows.js";
-import { ago, count, holdReason, instant, pathWith, plain, span, spoken, time } from "./words.js";
+import { ago, count, fromNow, holdReason, instant, pathWith, plain, span, spoken, time } from "./words.js";
 
 const step = 50;
 const unfoldedMax = 5;
@@ -146,11 +146,19 @@ function entry(one, context) {
     h("div", { class: "what" },
       h("strong", { class: "state" }, decisions[one.decision] ?? spoken(one.decision)), " ",
       h("span", null, one.decision === "hold" ? `Not nudged: ${held(one, context)}.`
-        : sentence(one.text ?? "")),
+        : outcome(one.text ?? "")),
       h("span", { class: "aside" }, `location ${span(one.stale_seconds * 1000)} old then`,
         one.until ? ["; not before ", time(one.until, now())] : null)),
     h("details", { ontoggle: unfold }, h("summary", null, "Next possible"),
       h("p", null, next(memory.unfolded.get(id), now()))));
+}
+
+const units = { d: "d", h: "h", m: "min", s: "s" };
+
+// The server's words, with spans as they stand elsewhere on the page.
+function outcome(text) {
+  return sentence(text).replace(/\b(in the )((?:\d+[dhms] ?)+)(?= until )/, (_, before, length) => before
+    + length.replace(/(\d+)([dhms])/g, (_, number, unit) => `${number} ${units[unit]}`));
 }
 
 /** Whether somebody would be nudged now, and when at the earliest. */
@@ -166,7 +174,7 @@ export function next(answer, now) {
     `${sentence(answer.text)}.`,
     answer.earliest_at
       ? h("strong", { class: "line" }, "Next possible: ", instant(answer.earliest_at) > now
-        ? [ago(answer.earliest_at, now), ", ", time(answer.earliest_at, now)]
+        ? [fromNow(answer.earliest_at, now), ", ", time(answer.earliest_at, now)]
         : "at any moment") : null,
   ];
 }

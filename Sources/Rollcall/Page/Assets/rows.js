@@ -4,8 +4,8 @@ import { alertActions } from "./act.js";
 import { h } from "./dom.js";
 import { severity } from "./marks.js";
 import {
-  ago, amount, clock, count, instant, name, outlook, personPath, plain, readable, since, span,
-  spoken, subject, time,
+  ago, amount, clock, count, instant, name, namesOf, outlook, personPath, plain, readable, readableWith, since,
+  span, spoken, subject, time,
 } from "./words.js";
 
 /** A link to a person. */
@@ -249,12 +249,13 @@ export function alert(one, { now, link, isBrief, silences = [] }) {
       name(subject(one.labels))],
     h("span", { class: "summary" },
       one.incident
-        ? h("a", { href: link(`alerts?incident=${one.cell ? one.key : one.incident}`) }, readable(notes.summary))
-        : readable(notes.summary ?? one.alertname),
+        ? h("a", { href: link(`alerts?incident=${one.cell ? one.key : one.incident}`) },
+          readableWith(namesOf(one), notes.summary))
+        : readableWith(namesOf(one), notes.summary ?? one.alertname),
       " ", h("span", { class: "aside" }, since(begin, now))),
     h("span", { class: "aside which" }, one.cell ? `cell ${plain(one.cell)} · ` : null,
       one.incident ? `incident ${one.incident} · ` : null, numbersOf(one))),
-  !isBrief && notes.description ? h("p", { class: "aside" }, readable(notes.description)) : null,
+  !isBrief && notes.description ? h("p", { class: "aside" }, readableWith(namesOf(one), notes.description)) : null,
   telling(one, now, silences),
   alertActions(one, now));
 }

@@ -29,6 +29,8 @@ export function length(milliseconds) {
   return milliseconds < 1000 ? "less than a second" : span(milliseconds);
 }
 
+// Clocks that differ by less are right enough.
+const ahead = 60_000;
 const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 const two = (number) => String(number).padStart(2, "0");
@@ -62,8 +64,15 @@ function whole(at) {
   return `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** "25 min ago", with the whole time behind it. */
+/** "25 min ago", with the whole time behind it. What a clock that is a little ahead has stamped is of just now. */
 export function ago(text, now) {
+  const at = instant(text);
+  return at !== null && at > now && at - now < ahead
+    ? h("time", { datetime: text, title: whole(at) }, "just now") : fromNow(text, now);
+}
+
+/** "25 min ago", "in 5 min": of what may be still to come. */
+export function fromNow(text, now) {
   const at = instant(text);
   if (at === null) return "never";
   const words = at > now ? `in ${span(at - now)}` : `${span(now - at)} ago`;
@@ -144,6 +153,23 @@ const identifiers = new RegExp(`([\\d:] )(${[...causes, ...Object.keys(house.pro
 /** A sentence of the server's about people who are silent, with its causes as they are read. */
 export function readable(text) {
   return plain(text ?? "").replace(identifiers, (_, before, word) => before + spoken(word));
+}
+
+// A word with letters that are read from the right: nothing but a name can have these.
+const turned = "[^\\s,;:.]*[\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc][^\\s,;:.]*";
+
+/** `readable`, with each of the names that stand in it kept apart from the text around it. */
+export function readableWith(names, text) {
+  const found = [...new Set(names.filter(Boolean).map(plain))].sort((a, b) => b.length - a.length)
+    .map((one) => one.replace(/[\^$\\.*+?()[\]{}|/]/g, "\\$&"));
+  const whole = new RegExp(`(?<![\\p{L}\\p{N}])(${[...found, turned].join("|")})(?![\\p{L}\\p{N}])`, "u");
+  return readable(text).split(whole).map((part, place) => (place % 2 === 1 ? h("bdi", null, part) : part));
+}
+
+/** The names in an alert's words: what it is about, and whom. */
+export function namesOf(one) {
+  const { region, source, circle, responder_id: id } = one.labels ?? {};
+  return [region, source, circle, id, ...(one.members ?? [])];
 }
 
 /** Why a cause is suspected. */
