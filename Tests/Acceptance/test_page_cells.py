@@ -115,6 +115,7 @@ class CellPageTests(PageTestCase):
         now.until("document.querySelector('.banner.is-blind').innerText.includes('Cells c3 and c6 do not answer.')",
                   "both are named", SOON)
         self.assertIn("until they are back", self.words(now, ".banner.is-blind"))
+        self.assert_one_cell_can_be_silenced(now)
         now.until("document.querySelector('h1').innerText.includes('Nothing is heard of cells c3 and c6.')",
                   "both are in the headline", SOON)
         self.assertEqual(self.words(now, "[data-count=unlit]"), str(len(away) + len(also)))
@@ -147,6 +148,17 @@ class CellPageTests(PageTestCase):
         words = self.view("/alerts")
         self.assertIn("What fires in cell c3 is not known.", words)
         self.assertNotIn("No alert fires now", words)
+
+    def assert_one_cell_can_be_silenced(self, now):
+        """The alert about a cell can be silenced for that cell alone."""
+        now.run("[...document.querySelectorAll('.alert button')].find((one) =>"
+                "one.innerText.startsWith('Silence')).click()")
+        now.until("document.querySelector('dialog')", "the dialog")
+        self.assertEqual(now.run("[...document.querySelectorAll('dialog [name=scope] option')].map("
+                                 "(one) => one.innerText)"), ["CellDark of cell c3", "CellDark, wherever"])
+        self.assertIn("The fleet cell holds it", self.words(now, "dialog"))
+        now.press("Escape")
+        now.until("document.querySelector('dialog') === null", "it is left")
 
     def view(self, path, server=None):
         """What is read in a view, opened anew."""
@@ -226,6 +238,21 @@ class CellPageTests(PageTestCase):
         self.assertIn(f"What is known of {other} is in cell c5.", self.words(page))
         time.sleep(8)
         self.assertEqual(len([one for one in page.asked if "/v1/responders/" in one]), asked)
+
+    def test_who_can_go_instead_are_people_of_the_same_cell(self):
+        page = self.page()
+        self.open(page, self.gateway, f"/people/{self.ids[0]}")
+        page.run("[...document.querySelectorAll('.acts button')].find((one) =>"
+                 "one.innerText.startsWith('Who can go')).click()")
+        page.until("document.querySelector('dialog .instead li')", "some are offered", SOON)
+        self.assertIn("Only people of the same cell stand here", self.words(page, "dialog"))
+        offered = page.run("[...document.querySelectorAll('dialog .person')].map((one) => one.innerText)")
+        self.assertEqual({owner(one) for one in offered}, {owner(self.ids[0])})
+
+    def test_the_fleet_cell_says_nothing_of_nudges(self):
+        # It nudges nobody; how each cell does is said with its people.
+        self.assertNotIn("dry run", self.view("/").lower())
+        self.assertNotIn("dry run", self.view("/feeds").lower())
 
     def test_names_that_are_read_from_the_right_turn_nothing_around_them(self):
         region, silent = "בת ים והסביבה", "מגיש-1"

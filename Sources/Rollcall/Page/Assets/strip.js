@@ -264,7 +264,9 @@ function standing(region, cells, isSure = true) {
   const { ONLINE: online, OFFLINE: offline, DEGRADED: late, UNKNOWN: unknown } = now.responders;
   const all = amount(now.active);
   if (now.unknown) {
-    return [[heard(now), "ONLINE"], [offline, "silent"], [late, "late"], [unknown, "not heard yet"],
+    // What is left of the unknown, once all who were ONLINE are, was silent as last known.
+    const silent = Math.max(0, offline - Math.max(0, now.unknown - online));
+    return [[heard(now), "ONLINE"], [silent, "silent"], [late, "late"], [unknown, "not heard yet"],
       [now.unknown, "not known"]].filter(([number], place) => place === 0 || number > 0)
       .map(([number, word]) => `${amount(number)} ${word}`).join(", ");
   }
