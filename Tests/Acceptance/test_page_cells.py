@@ -287,6 +287,20 @@ class CellPageTests(PageTestCase):
                                   "one.scrollWidth > one.clientWidth, getComputedStyle(one).textOverflow]; })()"),
                          [region, True, "ellipsis"])
 
+    def test_times_are_told_in_words_that_are_true(self):
+        page = self.page()
+        self.open(page, self.gateway)
+        asset = "document.querySelector('script[type=module]').src.replace('main.js', '%s')"
+        self.assertEqual(page.run(
+            f"import({asset % 'words.js'}).then(({{ ago, fromNow }}) => [ago, fromNow].flatMap((told) => [-800, 800, 90000]"
+            ".map((ahead) => told(new Date(1e12 + ahead).toISOString(), 1e12).children[0].text)))"),
+            ["0 s ago", "just now", "in 1 min 30 s", "0 s ago", "in 0 s", "in 1 min 30 s"])
+        contact = "({ kind: 'contact', at: new Date(1e12 + 250 * n).toISOString() })"
+        words = page.run(
+            f"import({asset % 'story.js'}).then(({{ line, story }}) => line(story([0, 1, 2].map((n) => {contact}),"
+            "[])[0], 0, 1e12, String).children.at(-1).children[0].text)")
+        self.assertRegex(words, r"^3 contacts since [\d:A-Za-z ]+, several a second\.$")
+
     def rows(self, page):
         """Of each row of silent people whose it is, and who stands in it."""
         return page.run("[...document.querySelectorAll('li.gap')].map((one) => [one.dataset.responder,"

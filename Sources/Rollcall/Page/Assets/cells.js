@@ -9,6 +9,9 @@ const { cell, fleetCell } = document.documentElement.dataset;
 // A list of all cells' answers names those that are left out: so has a gateway's.
 let isGateway = false;
 let standing = [];
+let standingAt = -Infinity;
+// Of many cells it is long: unless somebody is missing it is asked for so often.
+const calmFor = 60_000;
 
 // What lists call the one cell that has no people.
 const ofFleet = "fleet cell";
@@ -55,9 +58,15 @@ export function asker({ away }, signal) {
   };
 }
 
-/** Asks how the cells stand, unless the alerts that came just now say that nobody knows; then what was known stays. */
-export async function loadStanding({ ask }, { unavailable }) {
-  if (!isStatusOfFleet() || unavailable?.includes(ofFleet)) return;
+/**
+ * Asks how the cells stand; now and then while all is well by the alerts that came just now. While nobody knows,
+ * what was known stays.
+ */
+export async function loadStanding({ ask }, { alerts, unavailable = [] }) {
+  if (!isStatusOfFleet() || unavailable.includes(ofFleet)) return;
+  const isCalm = unlit(unavailable).length === 0 && !alerts.some((one) => one.alertname === "CellDark");
+  if (isCalm && performance.now() - standingAt < calmFor) return;
+  standingAt = performance.now();
   try {
     const told = (await ask("v1/cells")).standing;
     if (Array.isArray(told)) standing = told;
