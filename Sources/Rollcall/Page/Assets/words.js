@@ -155,15 +155,26 @@ export function readable(text) {
   return plain(text ?? "").replace(identifiers, (_, before, word) => before + spoken(word));
 }
 
+const cutLeast = 8;
 // A word with letters that are read from the right: nothing but a name can have these.
 const turned = "[^\\s,;:.]*[\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc][^\\s,;:.]*";
 
+// A name as it stands in a text, where a long one is cut.
+function cut(name, text) {
+  for (let length = name.length - 1; length >= cutLeast && !text.includes(name); length -= 1) {
+    const start = `${name.slice(0, length)}…`;
+    if (text.includes(start)) return start;
+  }
+  return name;
+}
+
 /** `readable`, with each of the names that stand in it kept apart from the text around it. */
 export function readableWith(names, text) {
-  const found = [...new Set(names.filter(Boolean).map(plain))].sort((a, b) => b.length - a.length)
-    .map((one) => one.replace(/[\^$\\.*+?()[\]{}|/]/g, "\\$&"));
+  const told = readable(text);
+  const found = [...new Set(names.filter(Boolean).map((one) => cut(plain(one), told)))]
+    .sort((a, b) => b.length - a.length).map((one) => one.replace(/[\^$\\.*+?()[\]{}|/]/g, "\\$&"));
   const whole = new RegExp(`(?<![\\p{L}\\p{N}])(${[...found, turned].join("|")})(?![\\p{L}\\p{N}])`, "u");
-  return readable(text).split(whole).map((part, place) => (place % 2 === 1 ? h("bdi", null, part) : part));
+  return told.split(whole).map((part, place) => (place % 2 === 1 ? h("bdi", null, part) : part));
 }
 
 /** The names in an alert's words: what it is about, and whom. */
