@@ -109,6 +109,7 @@ class CellPageTests(PageTestCase):
         words = f"{known} of 64 can be reached; of {len(away)} nothing is known."
         eventually(lambda: words in self.words(now, "h1"), SOON, words, every=0.2)
         self.assertEqual(self.words(now, "[data-count=unlit]"), str(len(away)))
+        self.assertEqual(self.words(now, ".number.is-reachable"), f"{known} can be reached")
         self.assert_regions_are_not_known(now)
         also = [one for one in self.ids if owner(one) == 6]
         self.cells[6].kill()

@@ -145,8 +145,7 @@ export function sentenceOf({ status, away, unlit: missing, isFleetAway }) {
     found.headline = `Nothing is heard of ${called(silent)}.`;
   }
   // Who is dark is in the server's sentence; who only begins to be is not yet.
-  const isTold = /nothing is known|Nothing is heard/.test(`${told.headline} ${told.rest}`);
-  const late = isTold ? away.filter((one) => !silent.includes(one)) : missing;
+  const late = isUnknownTold(told) ? away.filter((one) => !silent.includes(one)) : missing;
   if (late.length === 0) return found;
   const words = unknown(late);
   if (found.level !== "good") return { ...found, detail: `${found.detail} ${words}`.trim() };
@@ -157,6 +156,17 @@ export function sentenceOf({ status, away, unlit: missing, isFleetAway }) {
     rest: !all ? told.headline : number === null ? "All others can be reached."
       : `All ${amount(Number(all[1].replaceAll(",", "")) - number)} others can be reached.`,
   };
+}
+
+// Whether the server itself says of how many nothing is known.
+function isUnknownTold({ headline, rest }) {
+  return /nothing is known|Nothing is heard/.test(`${headline} ${rest}`);
+}
+
+/** Whether the server counts nobody of the cells that do not answer as one who can be reached. */
+export function areUnlitApart({ status, away }) {
+  const silent = dark();
+  return silent.length > 0 && isUnknownTold(status.sentence) && away.every((one) => silent.includes(one));
 }
 
 /** "Cell c3 does not answer: of its 12 people nothing is known." */

@@ -1,6 +1,6 @@
 // How it stands now: who cannot be reached and why, what fires, who must act and who can go instead.
 
-import { isFleetCellAlone, nudgesOf, numbersOnly, peopleOf, sentenceOf } from "./cells.js";
+import { areUnlitApart, isFleetCellAlone, nudgesOf, numbersOnly, peopleOf, sentenceOf } from "./cells.js";
 import { h, part } from "./dom.js";
 import { nobodyReached } from "./frame.js";
 import { nothing, shape } from "./marks.js";
@@ -128,7 +128,8 @@ function firing({ alerts, silences, now, link, status: watch, isFleetAway }) {
 }
 
 // Each with its word, the ones that need somebody with their shape too.
-function numbers({ status: watch, link, isSure, unlit }) {
+function numbers(context) {
+  const { status: watch, link, isSure, isLost, unlit } = context;
   const people = watch.responders;
   const reach = watch.reachable;
   const seen = isSure ? null : "unconfirmed";
@@ -140,7 +141,8 @@ function numbers({ status: watch, link, isSure, unlit }) {
     h("span", { class: `word ${seen ?? ""}` }, about ? shape(about) : null, words)));
   return h("ul", { class: "numbers" },
     entry("reachable", watch.watching ? reach.yes : "?", watch.watching
-      ? `${reach.at_most ? "at most " : ""}${isSure ? "can" : "could"} be reached` : "who can be reached",
+      ? `${reach.at_most ? "at most " : ""}${
+        isSure || !isLost && areUnlitApart(context) ? "can" : "could"} be reached` : "who can be reached",
     "people?reachable=yes", "ONLINE"),
     entry("OFFLINE", people.OFFLINE, isSure ? "silent" : "were silent",
       pathWith("people", longest), "OFFLINE"),
