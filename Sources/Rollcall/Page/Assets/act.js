@@ -322,7 +322,7 @@ function isToBeAsked(person) {
 
 /** Why nobody at all is asked, in words; null where people are. Of somebody it is their own cell that says so. */
 function askedNobody(answer = null) {
-  const mode = answer?.mode ?? nudgesOf(shownPage()?.status)?.mode;
+  const mode = nudgesOf(shownPage()?.status)?.mode ?? answer?.mode;
   return mode === "dry_run" ? "Dry run: nobody is asked; it only says what would be decided."
     : mode === "disabled" ? "Nudges are disabled: nobody is asked." : null;
 }
