@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The longest first, so that none is left alone at the end.
 SUITES = (
-    "test_cluster_chaos", "test_gateway_chaos", "test_split", "test_members", "test_page_live", "test_page_pictures", "test_page", "test_page_people", "test_page_states", "test_page_past", "test_page_cells", "test_nudges", "test_backup", "test_process_faults",
+    "test_cluster_chaos", "test_gateway_chaos", "test_split", "test_members", "test_page_cells", "test_page_live", "test_page_pictures", "test_page", "test_page_people", "test_page_states", "test_page_past", "test_nudges", "test_backup", "test_process_faults",
     "test_outgoing", "test_sentence", "test_events", "test_subscriptions", "test_idempotency", "test_members_writes", "test_package",
     "test_slow_clients", "test_malformed", "test_churn", "test_liveness", "test_demo",
     "test_simulate", "test_storm", "test_alerts_prometheus", "test_offline", "test_systemd", "test_dashboard_panels",

@@ -64,6 +64,8 @@ struct SilenceWarnings {
         let rules = engine.policy.alerts
         let ours = AlertName.allCases.flatMap { rules[$0].labels }
             .map { String(decoding: $0.name, as: UTF8.self) }
-        return Set(ours + AlertRules.Rule.ownLabels)
+        // Of the fleet cell's alerts some are about a cell (K4).
+        let cells = engine.policy.role == .fleet ? ["cell"] : []
+        return Set(ours + AlertRules.Rule.ownLabels + cells)
     }
 }

@@ -318,7 +318,7 @@ struct Sentence {
             case .unexplained: ""
             }
         if words.isEmpty { return "Nothing that the phones had said explains it." }
-        return isOneOfSeveral ? "There most likely \(words)." : "Most likely \(words)."
+        return isOneOfSeveral ? "There it is most likely \(words)." : "Most likely \(words)."
     }
 
     private static func named(_ cause: GapCause) -> String {

@@ -8,6 +8,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     case actStyle = "act.css"
     case alerts = "alerts.js"
     case band = "band.js"
+    case cells = "cells.js"
     case chat = "chat.js"
     case dialog = "dialog.js"
     case differ = "differ.js"
@@ -49,6 +50,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         case .actStyle: PackageResources.act_css
         case .alerts: PackageResources.alerts_js
         case .band: PackageResources.band_js
+        case .cells: PackageResources.cells_js
         case .chat: PackageResources.chat_js
         case .dialog: PackageResources.dialog_js
         case .differ: PackageResources.differ_js

@@ -36,12 +36,14 @@ struct StatusPageShell {
             } ?? "Watching."
         let sentence = Sentence(view, isolatesNames: true)
         let unreached = view.store.unreached.sentence.map { "<p><strong>\($0)</strong></p>" } ?? ""
+        // The fleet cell hears of those who are waited for alone (K2).
+        let notExpected = row("not expected", engine.aggregates.notExpected.reduce(0, +))
         let rows =
             Status.allCases.map {
                 row("\($0.word)", engine.aggregates.byStatus[Int($0.rawValue)])
-            } + [row("not expected", engine.aggregates.notExpected.reduce(0, +))]
+            } + (engine.policy.role == .fleet ? [] : [notExpected])
         return filled([
-            "root": root.isEmpty ? "./" : root, "assets": assets,
+            "part": Self.part(engine.policy), "root": root.isEmpty ? "./" : root, "assets": assets,
             "title": Self.escaped(sentence.headline), "headline": Self.markup(sentence.headline),
             "rest": Self.markup("\(sentence.rest) \(sentence.detail)"),
             "styles": sheets.joined(separator: "\n"), "preloads": preloads.joined(separator: "\n"),
@@ -49,6 +51,17 @@ struct StatusPageShell {
             "rows": rows.joined(separator: "\n"), "as_of": RFC3339.string(clock.wallNow),
             "version": BuildInformation.version,
         ])
+    }
+
+    /// Returns the attributes that the page's scripts read before they ask anything: which cell's page it
+    /// is, or that it is the fleet cell's, which knows nobody; without cells none. Source: K2, K7.
+    private static func part(_ policy: Policy) -> String {
+        switch policy.role {
+        case .whole: ""
+        case .cell:
+            " data-cell=\"\(escaped(String(decoding: policy.cell, as: UTF8.self)))\""
+        case .fleet: " data-fleet-cell"
+        }
     }
 
     private static func escaped(_ text: String) -> String {

@@ -2,16 +2,17 @@
 // action says at once that it is under way, then what came of it, and is done once however often it is
 // pressed or sent.
 
+import { isOfMany, nudgesOf } from "./cells.js";
 import { copy, lineOf } from "./chat.js";
 import { choice, field, openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { insteadOf, insteadOfRegion } from "./instead.js";
 import { failed, once, outcome, report, run } from "./outcome.js";
 import { may, needing, remedy, shownPage, whoIs } from "./session.js";
-import { count, holdReason, instant, name, plain, readable, spoken, subject } from "./words.js";
+import { count, holdReason, instant, name, namesOf, plain, readableWith, spoken, subject } from "./words.js";
 
 const nameKept = "rollcall-name";
-const labels = ["region", "source", "suspected"];
+const labels = ["region", "source", "suspected", "cell"];
 
 /** "18:30 (12:45 UTC)": by the clock of this device, and by everybody's. */
 function byBothClocks(text) {
@@ -70,25 +71,36 @@ export function alertActions(one, now) {
 }
 
 /** The buttons of a person, and what came of the last one. */
-export function personActions(person) {
+export function personActions(person, nudge) {
   const id = person.responder_id;
   const about = aboutPerson(id);
-  const own = whoIs()?.person_url ?? null;
-  const note = person.not_expected ? "Who is not expected is not asked." : askedNobody();
+  const note = person.not_expected ? "Who is not expected is not asked." : askedNobody(nudge);
   return [
     h("div", { class: "acts", key: "acts", role: "group", "aria-label": "Actions" },
       askButton("Ask now", id, { key: "n", isMain: note === null && isToBeAsked(person) }),
       button("Who can go instead", () => insteadOf(id, `Instead of ${plain(id)}`, asking)),
-      button("Copy id", () => copied(about, id), { key: "c" }),
-      own !== null && /^https?:\/\//.test(own)
-        ? h("a", {
-          key: "own", class: "button", href: own.replaceAll("{id}", encodeURIComponent(id)),
-          rel: "noreferrer", target: "_blank",
-        }, "Open in your system", h("span", { "aria-hidden": "true" }, " ↗"),
-        h("span", { class: "unseen" }, " (in a new window)")) : null),
+      ownButtons(id)),
     note ? h("p", { class: "aside", key: "note" }, note) : null,
     outcome(about),
   ];
+}
+
+// What needs nothing but an id.
+function ownButtons(id) {
+  const own = whoIs()?.person_url ?? null;
+  return [button("Copy id", () => copied(aboutPerson(id), id), { key: "c" }),
+    own !== null && /^https?:\/\//.test(own)
+      ? h("a", {
+        key: "own", class: "button", href: own.replaceAll("{id}", encodeURIComponent(id)),
+        rel: "noreferrer", target: "_blank",
+      }, "Open in your system", h("span", { "aria-hidden": "true" }, " ↗"),
+      h("span", { class: "unseen" }, " (in a new window)")) : null];
+}
+
+/** The buttons of somebody of whom nothing is known but the id. */
+export function idActions(id) {
+  return [h("div", { class: "acts", key: "acts", role: "group", "aria-label": "Actions" }, ownButtons(id)),
+    outcome(aboutPerson(id))];
 }
 
 /** The button that ends a silence, and what came of it. */
@@ -212,7 +224,7 @@ function scopesOf(one) {
   if (label === undefined) return [everywhere];
   const value = one.labels[label];
   return [
-    { id: "this", words: `${plain(one.alertname)} of ${plain(value)}`,
+    { id: "this", words: `${plain(one.alertname)} of ${label === "cell" ? "cell " : ""}${plain(value)}`,
       matchers: { ...all, [label]: value } },
     ...(label === "region"
       ? [{ id: "region", words: `all alerts of ${plain(value)}`, matchers: { region: value } }] : []),
@@ -241,7 +253,10 @@ function silence(one, about) {
         scope = scopes.find(({ id }) => id === event.target.value);
         redraw();
       })),
-      mutes(scope),
+      mutes(scope, one),
+      isOfMany() ? h("p", { class: "aside", key: "holder" }, one.cell ? `Cell ${plain(one.cell)} holds it: it mutes `
+        + "what that cell tells, and nothing of the others." : "The fleet cell holds it, and has every cell hold it.")
+        : null,
       field("For", choice("length", lengths, length, (event) => {
         length = event.target.value;
         redraw();
@@ -270,15 +285,18 @@ function silence(one, about) {
   });
 }
 
-function mutes(scope) {
-  const meant = (shownPage()?.alerts?.alerts ?? [])
-    .filter((alert) => alert.state === "firing" && fits(alert, scope.matchers));
+function mutes(scope, one) {
+  // What a cell holds is about its own alerts; what the fleet cell holds is about all.
+  const meant = (shownPage()?.alerts?.alerts ?? []).filter((alert) => alert.state === "firing"
+    && fits(alert, scope.matchers) && (!one.cell || alert.cell === one.cell));
   return h("div", { key: "mutes", class: "mutes", "aria-live": "polite" },
     h("p", null, meant.length
       ? `Now it mutes ${count(meant.length, "alert that fires", "alerts that fire")}:`
       : "Nothing that it would mute fires now."),
-    h("ul", null, meant.slice(0, 5).map((alert) => h("li", { key: JSON.stringify(alert.labels) },
-      readable(alert.annotations?.summary ?? alert.alertname)))),
+    h("ul", null, meant.slice(0, 5).map((alert) => h("li", {
+      key: `${alert.cell ?? ""} ${JSON.stringify(alert.labels)}`,
+    },
+      readableWith(namesOf(alert), alert.annotations?.summary ?? alert.alertname)))),
     meant.length > 5 ? h("p", null, `and ${meant.length - 5} more.`) : null,
     h("p", { class: "aside" }, "Notifications are muted; the alerts fire and end as ever."));
 }
@@ -302,9 +320,9 @@ function isToBeAsked(person) {
   return ["OFFLINE", "DEGRADED", "UNKNOWN"].includes(person.status) && shownPage()?.isSure === true;
 }
 
-/** Why nobody at all is asked, in words; null where people are. */
-function askedNobody() {
-  const mode = shownPage()?.status?.nudges?.mode;
+/** Why nobody at all is asked, in words; null where people are. Of somebody it is their own cell that says so. */
+function askedNobody(answer = null) {
+  const mode = nudgesOf(shownPage()?.status)?.mode ?? answer?.mode;
   return mode === "dry_run" ? "Dry run: nobody is asked; it only says what would be decided."
     : mode === "disabled" ? "Nudges are disabled: nobody is asked." : null;
 }
@@ -316,7 +334,7 @@ function askButton(words, id, options) {
 
 /** What a list of people has beside each: the button that asks them, and what came of it. */
 const asking = {
-  note: askedNobody,
+  note: () => askedNobody(),
   one: (id) => [h("div", { class: "acts", key: "acts" }, askButton("Ask", id, { describes: plain(id) })),
     h("div", { role: "status", key: "came" }, outcome(aboutPerson(id)))],
 };
@@ -324,7 +342,7 @@ const asking = {
 // Which of the limits it is that holds somebody back; null where it is none of them.
 function throttle({ reason, until }) {
   if (reason !== "throttled") return null;
-  const frozen = shownPage()?.status?.nudges?.frozen_until;
+  const frozen = nudgesOf(shownPage()?.status)?.frozen_until;
   if (frozen && instant(until) >= instant(frozen)) return holdReason(reason, { until, frozenUntil: frozen });
   return instant(until) - shownPage().now() > hour
     ? "they were asked six times within a day" : "they were asked less than an hour ago";

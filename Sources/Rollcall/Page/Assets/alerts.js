@@ -2,13 +2,14 @@
 // (not) told?".
 
 import { silenceActions } from "./act.js";
+import { called, ofPeople } from "./cells.js";
 import { h } from "./dom.js";
 import { nothing, severity } from "./marks.js";
 import {
   alert, causes, count, more, mute, person, runbook, section, worstFirst,
 } from "./rows.js";
 import {
-  ago, amount, instant, length, name, pathWith, plain, readable, since, span, spoken, subject,
+  amount, fromNow, instant, length, name, namesOf, pathWith, plain, readableWith, since, span, spoken, subject,
   time,
 } from "./words.js";
 
@@ -63,6 +64,7 @@ export const alertsView = {
       (one) => memory.alertname === null || one.alertname === memory.alertname);
     const fires = meant.filter((one) => one.state === "firing");
     const pending = meant.filter((one) => one.state !== "firing");
+    const lacks = lacking(alerts);
     const list = (all) => h(
       "ul", { class: "alerts" }, worstFirst(all).map(
         (one) => alert(one, { now: now(), link, silences })));
@@ -70,9 +72,10 @@ export const alertsView = {
       memory.alertname === null ? null : h("p", { key: "only", class: "aside" },
         `Only ${plain(memory.alertname)}. `, h("a", { href: link("alerts") }, "All alerts")),
       section("firing", fires.length ? `${amount(fires.length)} firing`
-        : isSure ? "Nothing fires" : "Nothing fired",
+        : lacks ? "Nothing is known to fire" : isSure ? "Nothing fires" : "Nothing fired",
         alerts.truncated ? "some are left out: there are too many" : null,
-        fires.length ? list(fires) : nothing(isSure
+        lacks ? h("p", { class: "warned", key: "lacks" }, `What fires in ${lacks} is not known.`) : null,
+        fires.length ? list(fires) : lacks ? null : nothing(isSure
           ? "No alert fires now." : "No alert fired, of what was known last."),
         alerts.watchdog
           ? h("p", { class: "aside" },
@@ -85,6 +88,13 @@ export const alertsView = {
     ];
   },
 };
+
+// Who did not say what fires there; null of a list that lacks nobody.
+function lacking({ unavailable = [] }) {
+  const cells = ofPeople(unavailable);
+  return [unavailable.length > cells.length ? "the fleet cell" : null, cells.length ? called(cells) : null]
+    .filter(Boolean).join(" and in ") || null;
+}
 
 // What the message about a storm links to: all alerts of its name; so does the key under which pagers
 // know it.
@@ -144,7 +154,7 @@ function silencesPart({ silences: list, now }) {
     h("ul", { class: "silences" }, list.map((one) => h("li", { key: `${one.cell ?? ""} ${one.id}` },
       h("strong", null, `Silence ${one.id}: `),
       matchers(one), h("span", { class: "aside" }, " by ", name(one.author), ": ",
-        plain(one.comment), "; ends ", ago(one.ends_at, now())), silenceActions(one)))));
+        plain(one.comment), "; ends ", fromNow(one.ends_at, now())), silenceActions(one)))));
 }
 
 function matchers(one) {
@@ -166,7 +176,9 @@ function history({ memory, now, link, refresh }) {
       ? h("div", { class: "incidents" }, all.map((one) => h(
         "details", { key: keyOf(one), class: "incident", id: `incident-${keyOf(one)}` },
         h("summary", null, headline(one, now())), runbook(one), story(one, now(), link))))
-      : nothing("No alert has fired yet."),
+      : nothing(lacking(memory.history) ? "No alert is known to have fired yet." : "No alert has fired yet."),
+    lacking(memory.history) ? h("p", { class: "aside", key: "lacks" },
+      `What fired in ${lacking(memory.history)} is missing.`) : null,
     next !== null
       ? more(all.length, null, () => { memory.wantsOlder = true; refresh(); }, "older") : null,
     memory.history.truncated ? h("p", { class: "aside" }, "There is more than was looked at.")
@@ -179,7 +191,7 @@ function headline(one, now) {
     severity(one.severity),
     h("span", { class: "state" }, one.state),
     h("span", { class: "alertname" }, plain(one.alertname)), " ", name(subject(one.labels)),
-    h("span", { class: "summary" }, readable(one.annotations?.summary)),
+    h("span", { class: "summary" }, readableWith(namesOf(one), one.annotations?.summary)),
     h("span", { class: "aside" }, time(one.starts_at, now),
       end === null ? `, for ${span(now - instant(one.starts_at))} so far`
         : `, for ${span(end - instant(one.starts_at))}`),
@@ -189,7 +201,7 @@ function headline(one, now) {
 function story(one, now, link) {
   return [
     one.annotations?.description
-      ? h("p", { key: "words" }, readable(one.annotations.description)) : null,
+      ? h("p", { key: "words" }, readableWith(namesOf(one), one.annotations.description)) : null,
     h("dl", { class: "facts", key: "facts" },
       fact("State", one.ended_at
         ? [`${one.state} `, time(one.ended_at, now), "; it fired ", time(one.starts_at, now),

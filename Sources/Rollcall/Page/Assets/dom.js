@@ -85,18 +85,16 @@ function patchChildren(parent, before, after, isSVG) {
   }
 }
 
-// Siblings of one kind without a key are told apart by their order.
+// Siblings of one kind without a key, or with one that another has, are told apart by their order: no two are
+// ever taken for one.
 function* identified(children) {
   const counts = new Map();
   for (const child of children) {
     const kind = child.text === undefined ? child.name : "#";
-    if (child.key !== undefined) {
-      yield [`${kind} ${child.key}`, child];
-    } else {
-      const count = counts.get(kind) ?? 0;
-      counts.set(kind, count + 1);
-      yield [`${kind}#${count}`, child];
-    }
+    const kin = child.key === undefined ? kind : `${kind} ${child.key}`;
+    const count = counts.get(kin) ?? 0;
+    counts.set(kin, count + 1);
+    yield [child.key === undefined || count > 0 ? `${kin}#${count}` : kin, child];
   }
 }
 

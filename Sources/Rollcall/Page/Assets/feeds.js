@@ -1,5 +1,6 @@
 // What feeds Rollcall, and Rollcall itself.
 
+import { called, nudgesOf } from "./cells.js";
 import { h, part } from "./dom.js";
 import { nobodyReached } from "./frame.js";
 import { nothing } from "./marks.js";
@@ -29,14 +30,16 @@ export const feeds = {
   },
 };
 
-function sight({ status: watch, memory, now, isSure }) {
+function sight({ status: watch, memory, now, isSure, isLost, isFleetAway, unlit }) {
   const windows = [...(memory.history?.blind ?? [])].reverse();
   const hours = memory.history ? span(seen(memory.history, watch)) : "";
   return section("sight", "Sight", null,
-    h("p", null, watch.watching
-      ? isSure ? "Rollcall is watching." : "Rollcall was watching when the server last answered."
-      : ["Not watching since ", time(watch.not_watching_since, now()), "."]),
-    h("p", null, "The last batch came ", ago(watch.last_batch_at, now()), "."),
+    h("p", null, isFleetAway ? "The fleet cell does not answer: what stands here of it is from when it last did."
+      : !watch.watching ? ["Not watching since ", time(watch.not_watching_since, now()), "."]
+        : isSure ? "Rollcall is watching." : isLost ? "Rollcall was watching when the server last answered."
+          : `Rollcall is watching, but of ${called(unlit)} nothing is known.`),
+    h("p", null, watch.last_batch_at
+      ? ["The last batch came ", ago(watch.last_batch_at, now()), "."] : "No batch has come yet."),
     memory.history
       ? windows.length
         ? [h("p", { key: "words" }, `Not watching within the last ${hours}:`),
@@ -111,7 +114,8 @@ function members({ status: { cluster }, now }) {
 }
 
 function itself({ status: watch, now }) {
-  const { store, settings, nudges } = watch;
+  const { store, settings } = watch;
+  const nudges = nudgesOf(watch);
   const size = store?.size_bytes;
   const lines = [
     ["Version", watch.version],

@@ -1,5 +1,6 @@
 // How it stands now: who cannot be reached and why, what fires, who must act and who can go instead.
 
+import { areUnlitApart, isFleetCellAlone, nudgesOf, numbersOnly, peopleOf, sentenceOf } from "./cells.js";
 import { h, part } from "./dom.js";
 import { nobodyReached } from "./frame.js";
 import { nothing, shape } from "./marks.js";
@@ -9,7 +10,9 @@ import {
 } from "./rows.js";
 import { root } from "./server.js";
 import { loadStrip, strip } from "./strip.js";
-import { ago, amount, causes, clock, name, pathWith, plain, reason, span, spoken } from "./words.js";
+import {
+  ago, amount, causes, clock, name, namesOf, pathWith, plain, readableWith, reason, span, spoken,
+} from "./words.js";
 
 const peopleShown = 8;
 const firingShown = 4;
@@ -23,21 +26,21 @@ export const fleet = {
   path: "",
   name: "Now",
 
-  heading: ({ status }) => status?.sentence?.headline ?? "Now",
+  heading: (context) => sentenceOf(context)?.headline ?? "Now",
   lead,
 
   async load(context) {
-    const { ask, every, memory, status: watch } = context;
+    const { ask, every, memory, status: watch, isFleetAway } = context;
     const suspects = watch.gaps?.suspected ?? {};
-    const isMass = suspects[together] > 1;
+    const isMass = !isFleetAway && suspects[together] > 1;
     // Those who fell silent together are one entry, whoever else is has a reason of their own.
-    memory.silent = watch.responders.OFFLINE === 0 ? { responders: [], total: 0 }
+    memory.silent = watch.responders.OFFLINE === 0 && !isFleetAway ? { responders: [], total: 0 }
       : await ask(pathWith("v1/responders", {
         ...longest, limit: peopleShown,
         cause: isMass ? causes.filter((one) => one !== together).join(",") : null,
       }));
     memory.mass = isMass ? await ask(`v1/gaps?state=open&cause=${together}&by=region`) : null;
-    await loadStrip(context);
+    if (!isFleetAway) await loadStrip(context);
     await every("back", 60, async () => {
       const since = new Date(context.now() - backWithin).toISOString();
       memory.back = await ask(`v1/gaps?state=closed&since=${since}&limit=${backShown}`);
@@ -47,32 +50,34 @@ export const fleet = {
   render(context) {
     const { memory } = context;
     return [
-      context.status.last_batch_at ? null : untouched(),
-      part(() => (memory.strip ? strip(memory.strip, context) : null)),
+      isFleetCellAlone() ? peopleless() : context.status.last_batch_at ? null : untouched(),
+      part(() => (memory.strip && !context.isFleetAway ? strip(memory.strip, context) : null)),
       h("div", { class: "columns" },
         h("div", { class: "wide" }, part(() => firing(context)), part(() => massPart(context)),
           part(() => silentPart(context))),
         h("div", { class: "narrow" }, part(() => pendingPart(context)),
-          part(() => healthPart(context)), part(() => backPart(context)))),
+          part(() => (context.isFleetAway ? null : healthPart(context))), part(() => backPart(context)))),
     ];
   },
 };
 
 // What must be known first, in the server's words: who cannot be reached, since when, why, who can.
 function lead(context) {
-  const { status: watch, isLost } = context;
-  const sentence = watch?.sentence;
+  const { status: watch, isLost, isFleetAway } = context;
+  const sentence = sentenceOf(context);
   if (!sentence) return h("h1", { tabindex: -1 }, "Now");
   if (isLost) return leadOfThen(context);
+  // What it may name is what something fires for.
+  const names = (context.alerts?.alerts ?? []).flatMap(namesOf);
   return h("div", {
     class: `lead is-${sentence.level}${watch.last_batch_at ? "" : " untouched"}`, key: "lead",
   },
     h("div", { class: "said" },
       h("h1", { tabindex: -1 },
-        h("span", { class: "worst" }, plain(sentence.headline)), " ",
-        sentence.rest ? h("span", { class: "rest" }, plain(sentence.rest)) : null),
-      sentence.detail ? h("p", { class: "detail" }, plain(sentence.detail)) : null),
-    numbers(context));
+        h("span", { class: "worst" }, readableWith(names, sentence.headline)), " ",
+        sentence.rest ? h("span", { class: "rest" }, readableWith(names, sentence.rest)) : null),
+      sentence.detail ? h("p", { class: "detail" }, readableWith(names, sentence.detail)) : null),
+    isFleetAway ? null : numbers(context));
 }
 
 // Without contact: since when, and how it stood then. Nothing of it is told as of now.
@@ -89,6 +94,11 @@ function leadOfThen(context) {
     numbers(context));
 }
 
+// What the fleet cell itself shows of people.
+function peopleless() {
+  return section("peopleless", "Nobody stands here", null, h("p", null, numbersOnly));
+}
+
 // What a fresh installation shows: a line that can be pasted, and what comes of it.
 function untouched() {
   const line = `curl -H 'Content-Type: application/json' -d '[{"responder_id": "me", "region": "here"}]' ${
@@ -101,12 +111,12 @@ function untouched() {
       "-H 'Authorization: Bearer TOKEN'"), " of one that has the scope ingest."));
 }
 
-function firing({ alerts, silences, now, link, status: watch }) {
+function firing({ alerts, silences, now, link, status: watch, isFleetAway }) {
   const fires = alerts.alerts.filter((one) => one.state === "firing");
   if (fires.length === 0) return null;
   const shown = worstFirst(fires).slice(0, firingShown);
   // Of thousands the worst are told; how many there are, the watch counts.
-  const all = Math.max(fires.length, watch.alerts?.firing ?? 0);
+  const all = Math.max(fires.length, isFleetAway ? 0 : watch.alerts?.firing ?? 0);
   const rest = all - shown.length;
   return section("firing", count(all, "alert fires", "alerts fire"),
     h("a", { href: link("alerts") }, "All alerts"),
@@ -118,7 +128,8 @@ function firing({ alerts, silences, now, link, status: watch }) {
 }
 
 // Each with its word, the ones that need somebody with their shape too.
-function numbers({ status: watch, link, isSure }) {
+function numbers(context) {
+  const { status: watch, link, isSure, isLost, unlit } = context;
   const people = watch.responders;
   const reach = watch.reachable;
   const seen = isSure ? null : "unconfirmed";
@@ -130,10 +141,12 @@ function numbers({ status: watch, link, isSure }) {
     h("span", { class: `word ${seen ?? ""}` }, about ? shape(about) : null, words)));
   return h("ul", { class: "numbers" },
     entry("reachable", watch.watching ? reach.yes : "?", watch.watching
-      ? `${reach.at_most ? "at most " : ""}${isSure ? "can" : "could"} be reached` : "who can be reached",
+      ? `${reach.at_most ? "at most " : ""}${
+        isSure || !isLost && areUnlitApart(context) ? "can" : "could"} be reached` : "who can be reached",
     "people?reachable=yes", "ONLINE"),
     entry("OFFLINE", people.OFFLINE, isSure ? "silent" : "were silent",
       pathWith("people", longest), "OFFLINE"),
+    unlit.length ? entry("unlit", peopleOf(unlit) ?? "?", "not known", null, "UNKNOWN") : null,
     entry("DEGRADED", people.DEGRADED, isSure ? "late" : "were late", "people?status=DEGRADED", "DEGRADED"),
     others(watch));
 }
@@ -169,12 +182,13 @@ function massPart({ memory, link }) {
 
 // The number and the causes are the engine's, of one instant; the list is only read beside them.
 function silentPart(context) {
-  const { memory, link, status: watch, isSure } = context;
+  const { memory, link, status: watch, isSure, isFleetAway } = context;
+  if (isFleetCellAlone()) return null;
   // Of somebody who is ONLINE and was not heard since nobody watched, nothing is known.
   const isDoubted = watch.reachable.at_most
     || watch.reachable.yes < watch.responders.ONLINE;
-  const all = watch.responders.OFFLINE;
-  const mass = memory.mass ? watch.gaps?.suspected?.[together] ?? 0 : 0;
+  const all = isFleetAway ? memory.silent.total : watch.responders.OFFLINE;
+  const mass = memory.mass && !isFleetAway ? watch.gaps?.suspected?.[together] ?? 0 : 0;
   const rest = Math.max(0, all - mass);
   const shown = all === 0 ? [] : memory.silent.responders;
   const isUntouched = !watch.last_batch_at && watch.responders.active === 0;
@@ -182,15 +196,17 @@ function silentPart(context) {
     ? mass > 0 ? `${amount(rest)} more ${rest === 1 ? "is" : "are"} silent, each for a reason of their own`
       : `${amount(rest)} silent`
     : mass > 0 ? "Nobody else is silent"
+      : isFleetAway ? "Nobody is known to be silent"
       : !isSure ? "Nobody was silent"
         : isDoubted ? "Nobody is known to be silent" : "Nobody is silent";
   return section("silent", heading,
     all ? h("a", { href: link(pathWith("people", longest)) }, "All who are silent, longest first") : null,
-    suspected(watch),
+    isFleetAway ? null : suspected(watch),
     shown.length
       ? h("ul", { class: "gaps" }, shown.map((one) => silentRow(one, context)))
       : rest > 0 ? nothing(noGap) : mass > 0 ? null
-        : nothing(!isSure ? "That is what was known last; who is silent now cannot be seen."
+        : nothing(isFleetAway ? "So say the cells that answer."
+          : !isSure ? "That is what was known last; who is silent now cannot be seen."
           : watch.responders.UNKNOWN > 0
             ? `${count(watch.responders.UNKNOWN, "person has", "people have")} not been heard yet.`
             : isDoubted
@@ -277,7 +293,7 @@ function healthPart(context) {
     ["Sources", watch.sources.length === 0 ? "none declared"
       : down ? `${down} of ${watch.sources.length} down` : `${watch.sources.length} up`],
     kind ? ["Alerting", h("span", { class: `flag is-${kind}` }, telling)] : null,
-    watch.nudges ? ["Nudges", watch.nudges.mode.replaceAll("_", " ")] : null,
+    nudgesOf(watch) ? ["Nudges", spoken(watch.nudges.mode)] : null,
     watch.store ? ["Store", watch.store.state] : null,
     watch.started_at ? [isLost ? "Ran for" : "Running for", span(
       (isLost ? asOf : now()) - Date.parse(watch.started_at))] : null,

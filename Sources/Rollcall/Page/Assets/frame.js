@@ -1,6 +1,7 @@
 // What stands around every view: the name, the sight, the way to the others, and what must be said
 // before anything else.
 
+import { called, sentenceOf } from "./cells.js";
 import { h, part } from "./dom.js";
 import { openSignIn, who } from "./session.js";
 import {
@@ -56,8 +57,10 @@ function header(state, context) {
   };
   const tabs = [
     ["", "Now", null], ["people", "People", null],
-    [silentPath, "Silent", state.status?.responders.OFFLINE],
-    ["alerts", "Alerts", Math.max(firing(state).length, state.status?.alerts?.firing ?? 0)], ["nudges", "Nudges", null],
+    // What the fleet cell counted last is not of now.
+    [silentPath, "Silent", state.isFleetAway ? null : state.status?.responders.OFFLINE],
+    ["alerts", "Alerts", Math.max(firing(state).length, state.isFleetAway ? 0 : state.status?.alerts?.firing ?? 0)],
+    ["nudges", "Nudges", null],
     ["feeds", "Health", (state.status?.sources ?? []).filter((one) => !one.up).length
       + (state.status?.clocks?.length ?? 0)],
   ];
@@ -92,13 +95,17 @@ function clocks(at) {
   return isElsewhere(at) ? `${local} your time · ${universal(at)}` : `${local} UTC`;
 }
 
-function sight(state, { age }) {
+function sight(state, { age, unlit }) {
   if (isLogin(state.failure)) return h("span", { class: "sight is-lost" }, "Signed out");
   if (state.failure) {
     return h("span", { class: "sight is-lost" }, state.status
       ? `No contact for ${span(age)}` : "No contact");
   }
+  if (state.isFleetAway) return h("span", { class: "sight is-lost" }, "No fleet cell");
   if (state.status.nobody_reached) return h("span", { class: "sight is-lost" }, "Nobody reached");
+  if (state.status.watching && unlit.length > 0) {
+    return h("span", { class: "sight is-blind" }, `Watching, without ${called(unlit)}`);
+  }
   // That all is well can be said once somebody was heard.
   if (state.status.watching && !state.status.last_batch_at) {
     return h("span", { class: "sight is-none" }, "Nothing heard yet");
@@ -120,7 +127,7 @@ function firing(state) {
 
 function banners(state, context) {
   const found = [
-    lost(state, context), unreached(state, context), blind(state, context), away(context),
+    lost(state, context), fleetAway(state, context), unreached(state, context), blind(state, context), away(context),
   ].filter(Boolean);
   return found.length
     ? h("div", { class: "banners", role: "region", "aria-label": "Notices", key: "banners" }, found)
@@ -138,7 +145,7 @@ export function nobodyReached(status) {
 
 function unreached(state, { link, now }) {
   const words = nobodyReached(state.status);
-  if (words === null) return null;
+  if (words === null || state.isFleetAway) return null;
   const told = state.status.nobody_reached;
   return h("div", { class: "banner is-unreached", key: "unreached", role: "alert" },
     h("p", null, h("strong", null, "Nobody has been reached: "), `${words}, firing `,
@@ -169,13 +176,23 @@ function lost(state, { retry }) {
     }, isLogin(failure) ? "Sign in" : "Try now"));
 }
 
+function fleetAway(state, { retry }) {
+  if (!state.isFleetAway) return null;
+  const wait = Math.max(0, state.nextAt - performance.now());
+  return h("div", { class: "banner is-lost", key: "fleet-away" },
+    h("p", null, h("strong", null, "The fleet cell does not answer: "),
+      "nobody decides about many, and no totals are known. What the cells know of their people stands here as it "
+      + `is now.${wait > 999 ? ` Next try in ${span(wait)}.` : ""}`),
+    h("button", { type: "button", onclick: retry }, "Try now"));
+}
+
 function sentence(text) {
   return plain(text.charAt(0).toUpperCase() + text.slice(1));
 }
 
 function blind(state, { now }) {
   const watch = state.status;
-  if (!watch || watch.watching) return null;
+  if (!watch || watch.watching || state.isFleetAway) return null;
   const reasons = (watch.blind ?? []).map((one) => blindReason(one.reason));
   const at = instant(watch.not_watching_since);
   return h("div", { class: "banner is-blind", key: "blind" },
@@ -188,11 +205,11 @@ function blind(state, { now }) {
 
 function away({ away: cells }) {
   if (cells.length === 0) return null;
-  const names = plain(cells.join(", "));
-  const words = cells.length > 1 ? `Cells ${names} do not answer. Their` : `Cell ${names} does not answer. Its`;
+  const isOne = cells.length === 1;
+  const words = sentence(`${called(cells)} ${isOne ? "does" : "do"} not answer. ${isOne ? "Its" : "Their"}`);
   return h("div", { class: "banner is-blind", key: "away" },
     h("p", null, h("strong", null, `${words} people are missing in lists`),
-      ", and counted as they were last. Reach them another way until it is back."));
+      `, and counted as they were last. Reach them another way until ${isOne ? "it is" : "they are"} back.`));
 }
 
 // MARK: Footer
@@ -200,7 +217,8 @@ function away({ away: cells }) {
 function footer(state, { age }) {
   const parts = [];
   if (state.status) {
-    parts.push(`As of ${both(state.asOf, state.asOf, true)}, ${span(age)} ago.`);
+    const at = `${both(state.asOf, state.asOf, true)}, ${span(age)} ago.`;
+    parts.push(state.isFleetAway ? `The fleet cell answered last at ${at}` : `As of ${at}`);
     parts.push(isElsewhere(state.asOf)
       ? "Times are those of your zone; UTC stands behind each." : "All times are UTC.");
     parts.push(`Rollcall ${plain(state.status.version)}.`);
@@ -214,11 +232,11 @@ function footer(state, { age }) {
 /** What a tab shows: the worst first, in the server's words. */
 export function titleOf(state, context) {
   const first = isLogin(state.failure) ? "Signed out" : state.failure ? "No contact"
-    : state.status?.nobody_reached ? "Nobody reached" : null;
+    : state.status?.nobody_reached && !state.isFleetAway ? "Nobody reached" : null;
   const { view } = state.route;
   const second = view.title?.(context) ?? (view.path === "" ? null : view.name);
   // Of a server that does not answer nothing is told as of now.
-  const sentence = state.failure ? "" : plain(state.status?.sentence?.headline ?? "");
+  const sentence = state.failure ? "" : plain(sentenceOf(context)?.headline ?? "");
   return [first, second, sentence, "Rollcall"]
     .filter(Boolean).join(" · ");
 }

@@ -1,5 +1,6 @@
 // Who can go instead of somebody, or to a region where nobody can be reached.
 
+import { isOfMany } from "./cells.js";
 import { openDialog, sentence } from "./dialog.js";
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
@@ -11,7 +12,7 @@ const listed = 20;
 
 /** The list of who can be reached in somebody's stead; `asking` draws the button of each. */
 export function insteadOf(id, title, asking) {
-  list(title, asking, () => ask(pathWith("v1/responders", { instead_of: id, limit: listed })));
+  list(title, asking, () => near(id));
 }
 
 /** The list of who can go to a region: who is near somebody silent there is near it. */
@@ -19,21 +20,30 @@ export function insteadOfRegion(region, asking) {
   list(["Who can go to ", name(region)], asking, async () => {
     const silent = await ask(pathWith("v1/responders", { status: "OFFLINE", region, limit: 1 }));
     const first = silent.responders[0]?.responder_id;
-    return ask(pathWith("v1/responders", first === undefined
-      ? { reachable: "yes", limit: listed } : { instead_of: first, limit: listed }));
+    return first === undefined
+      ? ask(pathWith("v1/responders", { reachable: "yes", limit: listed })) : near(first);
   });
+}
+
+// Through a gateway the cell of who is silent answers, of its own people.
+async function near(id) {
+  return { ...await ask(pathWith("v1/responders", { instead_of: id, limit: listed })), isNear: true };
 }
 
 function list(title, asking, load) {
   let found = null;
+  let isNear = false;
   let failure = null;
   const shown = openDialog({
     title,
     body: (redraw, close) => {
       if (failure) return h("p", { class: "failed", role: "alert" }, sentence(failure));
       if (found === null) return h("p", { class: "nothing", role: "status" }, "Asking…");
-      if (found.length === 0) return nothing("Nobody can be reached.");
+      if (found.length === 0) return nothing(isOfMany() && isNear
+        ? "Nobody of the same cell can be reached; of the other cells nobody is compared." : "Nobody can be reached.");
       return [
+        isOfMany() && isNear ? h("p", { class: "aside", key: "cell" }, "Only people of the same cell stand here: of the "
+          + "other cells nobody is compared.") : null,
         h("p", { class: "aside", key: "order" }, "The same region or circle first, then who is on duty, "
           + "then whose location is the newest."),
         asking.note() ? h("p", { class: "aside", key: "note" }, asking.note()) : null,
@@ -49,7 +59,10 @@ function list(title, asking, load) {
       ];
     },
   });
-  load().then((answer) => { found = answer.responders; }, (error) => { failure = error; })
+  load().then((answer) => {
+    found = answer.responders;
+    isNear = answer.isNear === true;
+  }, (error) => { failure = error; })
     .finally(() => {
       shown.redraw();
       shown.focus(".instead a");

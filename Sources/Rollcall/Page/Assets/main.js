@@ -4,6 +4,7 @@
 import { patch } from "./dom.js";
 import { frame, titleOf } from "./frame.js";
 import { alertsView } from "./alerts.js";
+import { asker, isOfFleetCell, isOfMany, loadStanding, ofPeople, unlit } from "./cells.js";
 import { feeds } from "./feeds.js";
 import { fleet } from "./fleet.js";
 import { listen } from "./keys.js";
@@ -13,7 +14,7 @@ import { nudgesView } from "./nudges.js";
 import { people } from "./people.js";
 import { personView } from "./person.js";
 import { announce } from "./said.js";
-import { ask, askIfThere, cost, root } from "./server.js";
+import { cost, Failure, root } from "./server.js";
 import { silentView } from "./silent.js";
 import { instant } from "./words.js";
 
@@ -33,6 +34,8 @@ const share = 5;
 const freshFor = 60_000;
 // What is due at an instant was decided and can be read so many milliseconds later.
 const decidedWithin = 1000;
+// No stream tells what becomes of the alerts of many cells, and who does not answer: that is asked so often.
+const cellsEvery = 10_000;
 
 /** All that is shown; the one place where it changes. */
 const state = {
@@ -40,8 +43,9 @@ const state = {
   // The server's clock and ours when its last answer came.
   asOf: 0, heardAt: 0, heardTicks: 0,
   failure: null, viewFailure: null, nextAt: 0, isLoaded: false, isSlow: false,
-  // Of a fleet of many cells: who did not answer, by what was asked.
-  away: new Map(),
+  // Of a fleet of many cells: who did not answer, by what was asked; and whether the one that decides about
+  // many does not, while the others may.
+  away: new Map(), isFleetAway: false,
 };
 // What is older than what the server told since: lists of the view, and the alerts.
 const stale = { view: true, alerts: true };
@@ -53,6 +57,7 @@ let usedAt = performance.now() - usedFor * 0.75;
 let drawn = [];
 let timer = null;
 let asking = null;
+let isLooking = false;
 let isFirst = true;
 let link = null;
 
@@ -126,14 +131,15 @@ function hear(status) {
   const before = state.status;
   state.status = status;
   heard(status.as_of);
-  if (state.failure !== null && !state.failure.isOfLists) {
+  if (state.isFleetAway || state.failure !== null && !state.failure.isOfLists) {
     // Meanwhile anything may have happened.
     state.failure = null;
+    state.isFleetAway = false;
     stale.view = stale.alerts = true;
   }
   const isOther = (name) => JSON.stringify(before?.[name]) !== JSON.stringify(status[name]);
   if (["alerts", "nobody_reached"].some(isOther)) stale.alerts = true;
-  if (["responders", "not_expected", "gaps", "nudges", "watching"].some(isOther)) {
+  if (["responders", "not_expected", "gaps", "nudges", "watching", "reachable"].some(isOther)) {
     stale.view = true;
   }
   // The worst is another one: that is worth what it costs.
@@ -154,16 +160,25 @@ function decided(kind, event) {
 }
 
 function lose(failure, wait, isOfLists = false) {
-  state.failure = { kind: failure.kind ?? "broken", message: failure.message, isOfLists };
+  const wasFleetAway = state.isFleetAway;
+  state.isFleetAway = isOfFleetCell(failure) && !isOfLists;
+  state.failure = state.isFleetAway ? null
+    : { kind: failure.kind ?? "broken", message: failure.message, isOfLists };
   if (!failure.kind) console.error(failure);
   state.nextAt = wait === null ? 0 : performance.now() + wait;
+  if (state.isFleetAway && !wasFleetAway) {
+    // What the cells say of their people is shown as it is.
+    stale.view = stale.alerts = true;
+    readyAt = Math.min(readyAt, urgentAt);
+    plan();
+  }
   announce(state);
   draw();
 }
 
 function refresh() {
   // Who signed in is let in again.
-  if (state.failure !== null) link?.again();
+  if (state.failure !== null || state.isFleetAway) link?.again();
   read(null, true);
 }
 
@@ -227,36 +242,12 @@ async function read(arrival = null, isAll = false) {
 async function load(signal, isAll) {
   const { route, memory } = state;
   if (isAll) state.away = new Map();
-  const noting = (path) => (answer) => {
-    state.away.set(path.split("?")[0], answer?.unavailable ?? []);
-    return answer;
-  };
-  const whole = {
-    ask: (path) => ask(path, signal).then(noting(path)),
-    askIfThere: (path) => askIfThere(path, signal).then(noting(path)),
-  };
+  const whole = asker(state, signal);
   if (state.status === null) {
     state.status = await whole.ask("v1/status");
     heard(state.status.as_of);
   }
-  if (stale.alerts || isAll) {
-    stale.alerts = false;
-    try {
-      const alerts = await whole.ask("v1/alerts");
-      // Of a fleet of many cells the status counts the fleet cell's alone.
-      const silences = state.status.alerts?.silences || alerts.unavailable
-        ? await whole.askIfThere("v1/silences") : null;
-      state.silences = (silences?.silences ?? []).filter((one) => one.state === "active");
-      // It fires for as long as alerting works, so it is no alert to somebody who looks.
-      state.alerts = {
-        ...alerts, alerts: alerts.alerts.filter((one) => one.alertname !== "Watchdog"),
-        watchdog: alerts.alerts.find((one) => one.alertname === "Watchdog"),
-      };
-    } catch (error) {
-      stale.alerts = true;
-      throw error;
-    }
-  }
+  if (stale.alerts || isAll || isOfMany()) await loadAlerts(whole);
   stale.view = false;
   try {
     await route.view.load({ ...context(), ...whole, every: every(memory) });
@@ -277,6 +268,48 @@ async function load(signal, isAll) {
   }
 }
 
+async function loadAlerts(whole) {
+  stale.alerts = false;
+  try {
+    const alerts = await whole.ask("v1/alerts");
+    // Of a fleet of many cells the status counts the fleet cell's alone.
+    const silences = state.status.alerts?.silences || isOfMany()
+      ? await whole.askIfThere("v1/silences") : null;
+    await loadStanding(whole, alerts);
+    state.silences = (silences?.silences ?? []).filter((one) => one.state === "active");
+    // It fires for as long as alerting works, so it is no alert to somebody who looks.
+    state.alerts = {
+      ...alerts, alerts: alerts.alerts.filter((one) => one.alertname !== "Watchdog"),
+      watchdog: alerts.alerts.find((one) => one.alertname === "Watchdog"),
+    };
+  } catch (error) {
+    stale.alerts = true;
+    throw error;
+  }
+}
+
+/** Looks what fires in the cells, and who answers; lists that lack others than before are read again. */
+async function lookAtCells() {
+  if (!isOfMany() || document.hidden || asking !== null || isLooking || state.failure !== null) return;
+  isLooking = true;
+  const before = away().join();
+  try {
+    await loadAlerts(asker(state));
+  } catch (error) {
+    if (!(error instanceof Failure)) console.error(error);
+  }
+  isLooking = false;
+  if (asking !== null) return;
+  // Without the fleet cell nobody tells what became another one.
+  if (state.isFleetAway || ofPeople(state.away.get("v1/alerts") ?? []).join() !== before) {
+    stale.view = true;
+    readyAt = Math.min(readyAt, urgentAt);
+  }
+  announce(state);
+  draw();
+  plan();
+}
+
 // Runs what changes slowly only every so many seconds.
 function every(memory) {
   return async (key, seconds, work) => {
@@ -292,18 +325,23 @@ function every(memory) {
 
 /** The cells that did not answer when they were asked last. */
 function away() {
-  return [...new Set([...state.away.values()].flat())].sort();
+  return ofPeople([...new Set([...state.away.values()].flat())].sort());
 }
 
 function context() {
+  const gone = away();
+  const dark = unlit(gone);
   return {
     route: state.route, memory: state.memory, status: state.status, alerts: state.alerts,
     silences: state.silences,
     now, link: address, go, redraw: draw, refresh,
     // Whether "nobody" and "nothing" can be said of now.
-    isSure: state.failure === null && state.status?.watching === true && away().length === 0,
+    isSure: state.failure === null && state.status?.watching === true && dark.length === 0
+      && !state.isFleetAway,
+    // Of a fleet of many cells: who does not answer, of whose people nothing is known, and whether the totals are.
+    away: gone, unlit: dark, isFleetAway: state.isFleetAway,
     // Nothing is told of now: what stands here is of `asOf`.
-    away: away(), isLost: state.failure !== null, asOf: state.asOf, age: age(),
+    isLost: state.failure !== null, asOf: state.asOf, age: age(),
   };
 }
 
@@ -356,6 +394,7 @@ for (const kind of ["pointerdown", "keydown", "wheel"]) {
 }
 history.scrollRestoration = "manual";
 setInterval(() => { if (!document.hidden) draw(); }, 1000);
+setInterval(lookAtCells, cellsEvery);
 listen(go);
 navigate(new URL(location.href), false);
 link = live({ heard: hear, decided, lost: lose });

@@ -1,9 +1,10 @@
 // The fleet as it was at one minute: how each region stood, who was silent and why, what fired and who
 // had taken it. It says throughout that it is the past.
 
+import { called, isFleetCellAlone, isOfMany, numbersOnly } from "./cells.js";
 import { h, part } from "./dom.js";
 import { nothing } from "./marks.js";
-import { person, region, section } from "./rows.js";
+import { gapKey, person, region, section } from "./rows.js";
 import { both, local, momentPath, stripPath } from "./strip.js";
 import { amount, count, instant, name, pathWith, plain, span, spoken } from "./words.js";
 
@@ -146,19 +147,22 @@ function slider(context) {
 
 function silentPart(context) {
   const { memory, route, link } = context;
+  if (isFleetCellAlone()) return section("then-silent", "Nobody stands here", null, nothing(numbersOnly));
   const only = route.query.get("region");
   const { gaps, next } = memory.gaps;
+  const lacks = memory.gaps.unavailable?.length ? h("p", { class: "warned", key: "lacks" },
+    `Who was silent then in ${called(memory.gaps.unavailable)} is not known.`) : null;
   const shown = gaps.slice(0, memory.shown ?? gapsShown);
   const where = only ? [" in ", name(only)] : null;
   return section("then-silent",
     gaps.length ? [`${amount(gaps.length)}${next ? " or more" : ""} silent then`, where]
-      : [isSeen(memory.then) ? "Nobody was silent then" : "Not known who was silent then", where],
-    only ? h("a", { href: link(momentPath(memory.thenAt)) }, "All regions") : null,
+      : [isSeen(memory.then) && !lacks ? "Nobody was silent then" : "Not known who was silent then", where],
+    only ? h("a", { href: link(momentPath(memory.thenAt)) }, "All regions") : null, lacks,
     isSeen(memory.then) ? null : h("p", { class: "warned" }, unseen(context)),
     gaps.length
       ? h("ul", { class: "gaps" }, shown.map((gap) => row(gap, memory.counted, link)))
       : nothing(isSeen(memory.then) ? isAnybodyExpected(memory.then)
-        ? "Everybody who was expected was heard within their threshold, or was only late."
+        ? lacks ? "Of the others nobody was." : "Everybody who was expected was heard within their threshold, or was only late."
         : "Nobody was expected then." : "Nobody was counted then, and nobody is known to have been silent."),
     shown.length < gaps.length ? h("p", { class: "more" }, h("button", {
       type: "button", onclick: () => { memory.shown = gapsAsked; context.redraw(); },
@@ -187,7 +191,7 @@ function row(gap, at, link) {
   const offline = instant(gap.offline_at);
   const back = instant(gap.closed_at);
   const after = back === null ? "still silent" : `back at ${local(back)}, ${span(back - at)} later`;
-  return h("li", { key: gap.gap, class: "gap", "data-responder": gap.responder_id },
+  return h("li", { key: gapKey(gap), class: "gap", "data-responder": gap.responder_id },
     h("div", { class: "who" }, person(gap.responder_id, link),
       h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"))),
     h("div", { class: "when" }, h("strong", null, `silent for ${span(at - offline)} then`),
@@ -206,9 +210,9 @@ function alertsPart({ memory, link }) {
     ...then.regions.flatMap((place) => place.alerts.map((one) => [one, place.region])),
   ].filter(([one]) => instant(one.starts_at) <= counted && (instant(one.ended_at) ?? Infinity) > counted);
   return section("then-alerts", all.length ? count(all.length, "alert fired then", "alerts fired then")
-    : "Nothing fired then", h("a", { href: link("alerts") }, "Alerts now"),
+    : isOfMany() ? "Nothing about many fired then" : "Nothing fired then", h("a", { href: link("alerts") }, "Alerts now"),
   all.length ? h("ul", { class: "alerts" }, all.map(([one, where]) => h("li", {
-    key: one.incident, class: `alert is-firing severity-${one.severity}`,
+    key: `${where ?? ""} ${one.incident}`, class: `alert is-firing severity-${one.severity}`,
     "data-incident": one.incident,
   },
   h("div", { class: "what" }, h("span", { class: "alertname" }, plain(one.alertname)),

@@ -1,10 +1,11 @@
 // The nudge ledger: who was asked to open their app, who was not and why, what followed, and when
 // the next one is possible.
 
+import { isFleetCellAlone, numbersOnly } from "./cells.js";
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { more, person, section } from "./rows.js";
-import { ago, count, holdReason, instant, pathWith, plain, span, spoken, time } from "./words.js";
+import { ago, count, fromNow, holdReason, instant, pathWith, plain, span, spoken, time } from "./words.js";
 
 const step = 50;
 const unfoldedMax = 5;
@@ -42,6 +43,7 @@ export const nudgesView = {
 
   render(context) {
     const { memory, refresh } = context;
+    if (isFleetCellAlone()) return section("ledger", "Nobody stands here", null, nothing(numbersOnly));
     const { ledger } = memory;
     const showMore = () => { memory.shown += step; refresh(); };
     return [
@@ -109,12 +111,17 @@ function held(one, { memory: { ledger }, status: watch }) {
   });
 }
 
+// Of a fleet of many cells each counts its own.
+function keyOf(one) {
+  return `${one.responder_id} ${one.id}`;
+}
+
 function group({ words, entries }, context) {
   const { now, link } = context;
   const people = [...new Set(entries.map((one) => one.responder_id))];
   const rest = people.length - namesShown;
   const [newest, oldest] = [entries[0], entries.at(-1)];
-  return h("li", { key: `group ${oldest.id}`, class: "entry is-hold group" },
+  return h("li", { key: `group ${keyOf(oldest)}`, class: "entry is-hold group" },
     h("div", { class: "who" }, h("strong", null, count(people.length, "person", "people")),
       h("span", { class: "aside" }, people.slice(0, namesShown)
         .map((id, place) => [place ? ", " : "", person(id, link)]), rest > 0 ? ` and ${rest} more` : null)),
@@ -133,17 +140,25 @@ function entry(one, context) {
     memory.unfolded.set(id, null);
     refresh();
   };
-  return h("li", { key: one.id, class: `entry is-${one.decision}` },
+  return h("li", { key: keyOf(one), class: `entry is-${one.decision}` },
     h("div", { class: "who" }, person(id, link),
       h("span", { class: "aside" }, ago(one.at, now()))),
     h("div", { class: "what" },
       h("strong", { class: "state" }, decisions[one.decision] ?? spoken(one.decision)), " ",
       h("span", null, one.decision === "hold" ? `Not nudged: ${held(one, context)}.`
-        : sentence(one.text ?? "")),
+        : outcome(one.text ?? "")),
       h("span", { class: "aside" }, `location ${span(one.stale_seconds * 1000)} old then`,
         one.until ? ["; not before ", time(one.until, now())] : null)),
     h("details", { ontoggle: unfold }, h("summary", null, "Next possible"),
       h("p", null, next(memory.unfolded.get(id), now()))));
+}
+
+const units = { d: "d", h: "h", m: "min", s: "s" };
+
+// The server's words, with spans as they stand elsewhere on the page.
+function outcome(text) {
+  return sentence(text).replace(/\b(in the )((?:\d+[dhms] ?)+)(?= until )/, (_, before, length) => before
+    + length.replace(/(\d+)([dhms])/g, (_, number, unit) => `${number} ${units[unit]}`));
 }
 
 /** Whether somebody would be nudged now, and when at the earliest. */
@@ -159,7 +174,7 @@ export function next(answer, now) {
     `${sentence(answer.text)}.`,
     answer.earliest_at
       ? h("strong", { class: "line" }, "Next possible: ", instant(answer.earliest_at) > now
-        ? [ago(answer.earliest_at, now), ", ", time(answer.earliest_at, now)]
+        ? [fromNow(answer.earliest_at, now), ", ", time(answer.earliest_at, now)]
         : "at any moment") : null,
   ];
 }

@@ -1,6 +1,7 @@
 // Everybody, or whom a filter chooses, in any order; and what is different about those.
 
 import { Failure } from "./server.js";
+import { isFleetCellAlone, isStatusOfFleet, numbersOnly, whose } from "./cells.js";
 import { h, part } from "./dom.js";
 import { differences, loadDifferences } from "./differ.js";
 import { filterField, filtersOf, pathOf } from "./filters.js";
@@ -61,12 +62,13 @@ export const people = {
   },
 
   render(context) {
-    const { memory, route, refresh, isSure } = context;
+    const { memory, route, refresh, isSure, away } = context;
+    if (isFleetCellAlone()) return section("people", "Nobody stands here", null, nothing(numbersOnly));
     const filters = filtersOf(route.query);
     const shown = memory.found.length;
     const beside = differences(context, filters);
     const list = section("people", memory.fault ? "The filter is not understood"
-      : count(memory.total, "person", "people"), words(context),
+      : count(memory.total, "person", "people") + (away.length ? `, without ${whose(away)}` : ""), words(context),
       filterField(context, names(memory)), part(() => choices(context, filters)),
       memory.fault ? h("p", { class: "warned", role: "alert" }, plain(memory.fault))
         : shown ? table(context)
@@ -180,11 +182,12 @@ export function confirmation(one) {
 // MARK: Filters
 
 // Statuses at one press, with how many there are of all.
-function choices({ route, link, status: watch }, filters) {
+function choices({ route, link, status: watch, isFleetAway }, filters) {
   const query = Object.fromEntries(route.query);
-  // Of all people the numbers are known; of those whom other filters choose they are not.
-  const isAll = Object.keys(filters).every((key) => key === "status");
-  const of = (word) => (!isAll ? null
+  // Of all people the numbers are known; of those whom other filters choose they are not. The fleet cell hears
+  // of those who are waited for alone.
+  const isAll = Object.keys(filters).every((key) => key === "status") && !isFleetAway;
+  const of = (word) => (!isAll || word === "NOT_EXPECTED" && isStatusOfFleet() ? null
     : word === "NOT_EXPECTED" ? watch.not_expected.all : watch.responders[word]);
   const choice = (word, words, number) => h("li", { key: word }, h("a", {
     href: link(pathOf("people", { ...query, status: word || null })),

@@ -1,11 +1,13 @@
 // One person: how they are, their last hours as a picture with the story beside it, and nudges.
 
-import { personActions } from "./act.js";
+import { idActions, personActions } from "./act.js";
+import { isFleetCellAlone, numbersOnly } from "./cells.js";
 import { h } from "./dom.js";
 import { nothing, status } from "./marks.js";
 import { next, nextChanges } from "./nudges.js";
 import { confirmation } from "./people.js";
 import { picture } from "./picture.js";
+import { Failure } from "./server.js";
 import { follows, more, region, section, why } from "./rows.js";
 import { line, story } from "./story.js";
 import { ago, facts, instant, name, pathWith, plain, since, spoken, time } from "./words.js";
@@ -24,33 +26,62 @@ export const personView = {
   heading: ({ route }) => name(route.id),
 
   title: ({ route, memory }) => (
-    `${plain(route.id)}${memory.person ? ` ${spoken(memory.person.status)}` : ""}`),
+    `${plain(route.id)}${memory.person && !memory.away ? ` ${spoken(memory.person.status)}` : ""}`),
 
   async load(context) {
-    const { askIfThere, memory, route } = context;
-    const path = `v1/responders/${encodeURIComponent(route.id)}`;
-    memory.person = await askIfThere(path);
-    if (memory.person === null) return;
-    memory.nudge = await askIfThere(`${path}/nudge`);
-    memory.gaps = await askIfThere(
-      pathWith("v1/gaps", { responder: route.id, limit: 20 })) ?? { gaps: [] };
-    await follow(context, `${path}/timeline`);
+    const { memory } = context;
+    // Whom another cell has, this one will not know a moment later either.
+    if (memory.away?.isElsewhere) return;
+    try {
+      await read(context);
+      memory.away = null;
+    } catch (error) {
+      if (!(error instanceof Failure) || error.cell === null) throw error;
+      memory.away = { cell: error.cell, isElsewhere: error.kind === "elsewhere" };
+    }
   },
 
   changesAt: ({ memory }) => nextChanges([memory.nudge]),
 
   render(context) {
     const { memory } = context;
+    if (memory.away) return [missing(context), memory.person ? whole(context) : null];
     if (memory.person === null) {
       return section("nobody", "Nobody has this id", null,
         nothing("Ids are compared letter by letter. ",
           "Somebody who was erased is not known any more."));
     }
-    return [now(context), drawn(context), h("div", { class: "columns" },
-      h("div", { class: "wide" }, told(context)),
-      h("div", { class: "narrow" }, nudges(context), known(context)))];
+    return whole(context);
   },
 };
+
+function whole(context) {
+  return [now(context), drawn(context), h("div", { class: "columns" },
+    h("div", { class: "wide" }, told(context)),
+    h("div", { class: "narrow" }, nudges(context), known(context)))];
+}
+
+// Where somebody is of whom nothing can be told here, or nothing now.
+function missing({ memory: { away, person }, route }) {
+  const where = `What is known of ${plain(route.id)} is in cell ${plain(away.cell)}`;
+  return section("elsewhere", away.isElsewhere ? "Not here" : "Not known now", null,
+    h("p", { class: "warned" }, away.isElsewhere ? [`${where}. `, isFleetCellAlone() ? numbersOnly
+      : "Ask that cell, or a gateway."]
+      : [`${where}, which does not answer. `, person ? "What stands here is older."
+        : "Reach them another way until it does."]),
+    person ? null : idActions(route.id));
+}
+
+async function read(context) {
+  const { askIfThere, memory, route } = context;
+  const path = `v1/responders/${encodeURIComponent(route.id)}`;
+  memory.person = await askIfThere(path);
+  if (memory.person === null) return;
+  memory.nudge = await askIfThere(`${path}/nudge`);
+  memory.gaps = await askIfThere(
+    pathWith("v1/gaps", { responder: route.id, limit: 20 })) ?? { gaps: [] };
+  await follow(context, `${path}/timeline`);
+}
 
 function minutes(route) {
   return ranges.find(([value]) => value === (route.query.get("last") ?? ""))?.[2] ?? 360;
@@ -112,7 +143,7 @@ function now(context) {
           "; last location ", ago(one.last_location_at, context.now()))),
       open ? h("p", null, h("strong", null, `Suspected: ${spoken(open.suspected)}. `),
         why(open, false), " ", follows(open)) : null,
-      personActions(one)));
+      personActions(one, memory.nudge)));
 }
 
 // A status as it is said elsewhere on the page.

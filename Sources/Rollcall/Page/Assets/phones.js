@@ -68,7 +68,7 @@ function line(row, names) {
   const { median, total } = row.seconds ?? {};
   const verdicts = Object.entries(row.verdicts ?? {}).sort((a, b) => b[1] - a[1]);
   const known = verdicts.reduce((sum, [, number]) => sum + number, 0);
-  return h("li", { key: JSON.stringify(told), class: "gap" },
+  return h("li", { key: JSON.stringify(names.map((key) => row[key])), class: "gap" },
     h("div", { class: "who" },
       h("strong", null, told.length ? told.map((word, place) => [place ? " " : "", name(word)])
         : "not told"),

@@ -4,8 +4,8 @@ import { alertActions } from "./act.js";
 import { h } from "./dom.js";
 import { severity } from "./marks.js";
 import {
-  ago, amount, clock, count, instant, name, outlook, personPath, plain, readable, since, span,
-  spoken, subject, time,
+  ago, amount, clock, count, instant, name, namesOf, outlook, personPath, plain, readable, readableWith, since,
+  span, spoken, subject, time,
 } from "./words.js";
 
 /** A link to a person. */
@@ -36,9 +36,14 @@ export function why(gap, isBrief) {
   return isBrief ? whole.replace(/ (Last known:|The phone had said nothing) .*$/s, "") : whole;
 }
 
+/** What tells gaps apart, also those of a fleet of many cells: each cell counts its own. */
+export function gapKey(gap) {
+  return `${gap.responder_id} ${gap.gap}`;
+}
+
 /** Somebody who is silent: who, since when, why. */
 export function silent(gap, { now, link, isBrief }) {
-  return h("li", { key: gap.gap, class: "gap", "data-responder": gap.responder_id },
+  return h("li", { key: gapKey(gap), class: "gap", "data-responder": gap.responder_id },
     h("div", { class: "who" }, person(gap.responder_id, link),
       h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"),
         gap.platform && gap.platform !== "unknown" ? `, ${spoken(gap.platform)}` : null)),
@@ -81,7 +86,7 @@ export function returned(gap, { now, link, isBrief }) {
   const words = gap.verdict === null
     ? `suspected: ${spoken(gap.suspected)}`
     : outcome(gap, isBrief);
-  return h("li", { key: gap.gap, class: "gap", "data-responder": gap.responder_id },
+  return h("li", { key: gapKey(gap), class: "gap", "data-responder": gap.responder_id },
     h("div", { class: "who" }, person(gap.responder_id, link),
       h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"))),
     h("div", { class: "when" },
@@ -195,7 +200,7 @@ function isOfSame(silence, alert) {
 
 /** The silence in force that mutes an alert for the longest; undefined without one. */
 export function silenceOf(one, silences) {
-  const key = ["region", "source", "suspected"].find((label) => one.labels?.[label] !== undefined);
+  const key = ["region", "source", "suspected", "cell"].find((label) => one.labels?.[label] !== undefined);
   const title = key ? `${one.alertname}{${key}="${one.labels[key]}"}` : one.alertname;
   // The first to end stands first.
   return silences.filter((silence) => isOfSame(silence, one) && silence.muting?.includes(title)).at(-1);
@@ -244,12 +249,13 @@ export function alert(one, { now, link, isBrief, silences = [] }) {
       name(subject(one.labels))],
     h("span", { class: "summary" },
       one.incident
-        ? h("a", { href: link(`alerts?incident=${one.cell ? one.key : one.incident}`) }, readable(notes.summary))
-        : readable(notes.summary ?? one.alertname),
+        ? h("a", { href: link(`alerts?incident=${one.cell ? one.key : one.incident}`) },
+          readableWith(namesOf(one), notes.summary))
+        : readableWith(namesOf(one), notes.summary ?? one.alertname),
       " ", h("span", { class: "aside" }, since(begin, now))),
-    h("span", { class: "aside which" }, one.incident ? `incident ${one.incident} · ` : null,
-      numbersOf(one))),
-  !isBrief && notes.description ? h("p", { class: "aside" }, readable(notes.description)) : null,
+    h("span", { class: "aside which" }, one.cell ? `cell ${plain(one.cell)} · ` : null,
+      one.incident ? `incident ${one.incident} · ` : null, numbersOf(one))),
+  !isBrief && notes.description ? h("p", { class: "aside" }, readableWith(namesOf(one), notes.description)) : null,
   telling(one, now, silences),
   alertActions(one, now));
 }

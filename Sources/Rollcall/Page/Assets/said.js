@@ -5,6 +5,12 @@ import { readable } from "./words.js";
 
 let before = null;
 
+// What fired in a cell that does not answer now is not over for that.
+function unheard(alerts) {
+  const lacks = alerts?.unavailable ?? [];
+  return [...before?.firing ?? []].filter(([, one]) => lacks.includes(one.cell));
+}
+
 /**
  * Compares with the last time and says what is new. Why nobody is waited for any more only the alerts of
  * now tell: with older ones that is said once they are read.
@@ -12,11 +18,13 @@ let before = null;
 export function announce(state, areAlertsOld = false) {
   const after = {
     isLost: state.failure !== null,
+    isFleetAway: state.isFleetAway,
     isWatching: state.status?.watching ?? true,
     unreached: state.status?.nobody_reached ?? null,
-    firing: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
-      .map((one) => [keyOf(one),
-        readable(one.annotations?.summary ?? one.alertname)])),
+    firing: new Map([...unheard(state.alerts), ...(state.alerts?.alerts ?? [])
+      .filter((one) => one.state === "firing").map((one) => [keyOf(one), {
+        words: readable(one.annotations?.summary ?? one.alertname), cell: one.cell ?? "fleet cell",
+      }])]),
     ways: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
       .map((one) => [keyOf(one), isTaken(one) ? "taken"
         : one.taken ? "seen to" : silenceOf(one, state.silences) ? "silenced" : one.muted?.length ? "muted" : "open"])),
@@ -32,13 +40,17 @@ export function announce(state, areAlertsOld = false) {
 
 // Of a fleet of many cells each counts its own.
 function keyOf(one) {
-  return one.cell ? `${one.cell} ${one.incident}` : one.incident ?? one.alertname;
+  const known = one.incident ?? one.alertname;
+  return one.cell ? `${one.cell} ${known}` : known;
 }
 
 function differences(a, b) {
   const words = [];
   if (b.isLost !== a.isLost) {
     words.push(b.isLost ? "The server does not answer this page" : "The server answers again");
+  }
+  if (b.isFleetAway !== a.isFleetAway) {
+    words.push(b.isFleetAway ? "The fleet cell does not answer" : "The fleet cell answers again");
   }
   if (b.isWatching !== a.isWatching) {
     words.push(b.isWatching ? "Watching again" : "Not watching: statuses are the last known ones");
@@ -47,11 +59,11 @@ function differences(a, b) {
     words.unshift(b.unreached ? "Nobody has been reached by a critical alert"
       : reached(a.unreached, b.ways));
   }
-  for (const [incident, summary] of b.firing) {
-    if (!a.firing.has(incident)) words.push(`Alert fires: ${summary}`);
+  for (const [incident, one] of b.firing) {
+    if (!a.firing.has(incident)) words.push(`Alert fires: ${one.words}`);
   }
-  for (const [incident, summary] of a.firing) {
-    if (!b.firing.has(incident)) words.push(`Over: ${summary}`);
+  for (const [incident, one] of a.firing) {
+    if (!b.firing.has(incident)) words.push(`Over: ${one.words}`);
   }
   return words;
 }

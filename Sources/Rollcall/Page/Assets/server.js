@@ -10,10 +10,12 @@ export const cost = { bytes: 0 };
 
 /** An answer that did not come, or was none. */
 export class Failure extends Error {
-  constructor(kind, message, status = 0) {
+  constructor(kind, message, status = 0, cell = null) {
     super(message);
     this.kind = kind;
     this.status = status;
+    // Of a fleet of many cells: the one that does not answer, or that has who was asked about.
+    this.cell = cell;
   }
 }
 
@@ -133,13 +135,22 @@ export async function askIfThere(path, signal) {
 }
 
 async function refusal(answer) {
-  let detail = "";
+  let body = null;
   try {
-    detail = String((await answer.json()).detail ?? "");
+    body = await answer.json();
   } catch {
     // A proxy in front answers what it likes.
   }
-  const kinds = { 401: "token", 403: "scope", 404: "missing", 400: "question" };
-  const kind = kinds[answer.status] ?? "busy";
-  return new Failure(kind, detail || `the server answers ${answer.status}`, answer.status);
+  const kinds = { 401: "token", 403: "scope", 404: "missing", 400: "question", 421: "elsewhere" };
+  return refused(kinds[answer.status] ?? "busy", answer.status, body);
+}
+
+/** A refusal by its problem document. */
+export function refused(kind, status, body) {
+  const detail = String(body?.detail ?? "");
+  // Which address of a cell cannot be connected to, and how, is for whoever runs it.
+  const away = /^(?:cell (\S+)|the (fleet cell)) does not answer(?=: )/.exec(detail);
+  if (away) return new Failure(kind, away[0], status, away[1] ?? away[2]);
+  const owner = status === 421 && typeof body?.cell === "string" ? body.cell : null;
+  return new Failure(kind, detail || `the server answers ${status}`, status, owner);
 }

@@ -3,7 +3,7 @@
 
 import { field, openDialog, sentence } from "./dialog.js";
 import { h } from "./dom.js";
-import { Failure, root } from "./server.js";
+import { Failure, refused, root } from "./server.js";
 import { count, instant, name, plain } from "./words.js";
 
 const patience = 10_000;
@@ -45,8 +45,7 @@ export async function send(method, where, body = undefined, key = null) {
   if (answer.ok && found !== null && typeof found === "object") return found;
   if (answer.ok) throw new Failure("lost", "what answers is not Rollcall");
   const kinds = { 401: "token", 403: "scope", 503: "lost" };
-  throw new Failure(kinds[answer.status] ?? "refused",
-    String(found?.detail ?? `the server answers ${answer.status}`), answer.status);
+  throw refused(kinds[answer.status] ?? "refused", answer.status, found);
 }
 
 /** Asks who one is. What is not answered is left as it is known. */

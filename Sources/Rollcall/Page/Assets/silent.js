@@ -1,5 +1,6 @@
 // Who is silent and why, whether five or five thousand; and who came back.
 
+import { isFleetCellAlone, numbersOnly } from "./cells.js";
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { loadPhones, phones } from "./phones.js";
@@ -47,10 +48,12 @@ export const silentView = {
   },
 
   render(context) {
-    const { memory, route, link, now, redraw, refresh, isSure, status: watch } = context;
+    const { memory, route, link, now, redraw, refresh, isSure, isFleetAway, status: watch } = context;
+    if (isFleetCellAlone()) return section("gaps", "Nobody stands here", null, nothing(numbersOnly));
     const isBack = route.query.get("state") === "closed";
     const isNewest = isBack || route.query.get("sort") === "newest";
-    const isFiltered = route.query.get("region") || route.query.get("cause");
+    // Without the fleet cell nobody has counted them all.
+    const isFiltered = route.query.get("region") || route.query.get("cause") || isFleetAway;
     // Of all of them the number is the engine's, as on every other view.
     const isNone = !isBack && !isFiltered && watch.responders.OFFLINE === 0;
     const gaps = isNone ? [] : isNewest ? memory.gaps : [...memory.gaps].reverse();

@@ -104,7 +104,7 @@ function contacts(run, now) {
   const first = instant(run.first.at);
   const every = (instant(run.last.at) - first) / (run.count - 1);
   return `${run.count} contacts since ${clock(first, now, true)}, `
-    + `about every ${span(every)}${words}.`;
+    + `${every < 1000 ? "several a second" : `about every ${span(every)}`}${words}.`;
 }
 
 function sentence(event, gaps, suspected, sentAt) {

@@ -39,9 +39,15 @@ export function stripPath({ status: watch, now, memory }) {
 
 /** Asks for it into `memory.strip`, twice a minute; at once when a window begins or ends. */
 export async function loadStrip(context) {
-  const { askIfThere, every, memory, status: watch } = context;
-  await every(`strip ${watch.watching} ${Boolean(memory.areAllInStrip)}`, 30, async () => {
+  const { askIfThere, every, memory, status: watch, unlit = [] } = context;
+  await every(`strip ${watch.watching} ${Boolean(memory.areAllInStrip)} ${unlit}`, 30, async () => {
     memory.strip = await askIfThere(stripPath(context));
+    // Of how many of each region nothing is known, since their cells say nothing.
+    const now = unlit.length && memory.strip ? await askIfThere("v1/regions") : null;
+    const unknown = new Map((now?.regions ?? []).map((one) => [one.region, one.unknown ?? 0]));
+    // An older server does not tell.
+    if (![...unknown.values()].some((number) => number > 0)) return;
+    for (const one of memory.strip.regions) if (one.now) one.now.unknown = unknown.get(one.region);
   });
 }
 
@@ -143,10 +149,12 @@ export function strip(history, context) {
   const columns = widths.find(([width]) => window.innerWidth >= width)[1];
   const { areAllInStrip } = context.memory;
   const before = drawn.get(history);
-  if (before?.columns === columns && before.areAllInStrip === areAllInStrip) return before.node;
+  const isSame = before?.columns === columns && before.areAllInStrip === areAllInStrip
+    && before.isSure === context.isSure;
+  if (isSame) return before.node;
   keepFocus();
   const node = draw(history, context, columns);
-  drawn.set(history, { columns, areAllInStrip, node });
+  drawn.set(history, { columns, areAllInStrip, isSure: context.isSure, node });
   return node;
 }
 
@@ -209,12 +217,13 @@ function drawRow({ region, cells }, { link, isSure }) {
   const now = cells.at(-1);
   const isBad = region.now ? isDark(region) : now.kind === "dark" || now.kind === "unstaffed";
   return h("div", {
-    role: "row", key: region.region, class: `strip-row${isBad ? " bad" : ""}`,
+    role: "row", key: region.region,
+    class: `strip-row${isBad ? " bad" : ""}${region.now?.unknown ? " unsure" : ""}`,
     "data-strip": region.region,
   },
   h("span", { role: "rowheader", class: "strip-name" },
     h("a", {
-      href: link(`people?region=${encodeURIComponent(region.region)}`),
+      href: link(`people?region=${encodeURIComponent(region.region)}`), title: label,
       tabindex: isStop(null) ? 0 : -1, "data-place": "name",
     }, name(region.region))),
   h("span", { class: "strip-cells", role: "presentation" },
@@ -231,8 +240,13 @@ function drawRow({ region, cells }, { link, isSure }) {
 }
 
 function isDark({ now, must_be_staffed: mustBe }) {
-  const { ONLINE: online, OFFLINE: offline, DEGRADED: late } = now.responders;
-  return online === 0 && (offline + late > 0 || (now.active === 0 && mustBe));
+  const { OFFLINE: offline, DEGRADED: late } = now.responders;
+  return heard(now) === 0 && (offline + late > 0 || (now.active === 0 && mustBe));
+}
+
+// How many are ONLINE at least: of those of whom nothing is known any may be among those who were.
+function heard({ responders, unknown = 0 }) {
+  return Math.max(0, responders.ONLINE - unknown);
 }
 
 // "98 of 98 silent", "unstaffed since 02:45", "78 of 81 ONLINE", "4 of 4 ONLINE as last known". Who is ONLINE and
@@ -249,7 +263,15 @@ function standing(region, cells, isSure = true) {
   if (now.active === 0) return "nobody expected";
   const { ONLINE: online, OFFLINE: offline, DEGRADED: late, UNKNOWN: unknown } = now.responders;
   const all = amount(now.active);
-  const known = isSure ? "" : " as last known";
+  if (now.unknown) {
+    // What is left of the unknown, once all who were ONLINE are, was silent as last known.
+    const silent = Math.max(0, offline - Math.max(0, now.unknown - online));
+    return [[heard(now), "ONLINE"], [silent, "silent"], [late, "late"], [unknown, "not heard yet"],
+      [now.unknown, "not known"]].filter(([number], place) => place === 0 || number > 0)
+      .map(([number, word]) => `${amount(number)} ${word}`).join(", ");
+  }
+  // Of those whose cells say nothing the others of a fleet need no doubt.
+  const known = isSure || now.unknown === 0 ? "" : " as last known";
   if (online > 0) return `${amount(online)} of ${all} ONLINE${known}`;
   const parts = [[offline, "silent"], [late, "late"], [unknown, "not heard yet"]]
     .filter(([number]) => number > 0)

@@ -29,6 +29,8 @@ export function length(milliseconds) {
   return milliseconds < 1000 ? "less than a second" : span(milliseconds);
 }
 
+// Clocks that differ by less are right enough.
+const ahead = 60_000;
 const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 const two = (number) => String(number).padStart(2, "0");
@@ -62,8 +64,15 @@ function whole(at) {
   return `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** "25 min ago", with the whole time behind it. */
+/** "25 min ago", with the whole time behind it. What a clock that is a little ahead has stamped is of just now. */
 export function ago(text, now) {
+  const at = instant(text);
+  return at !== null && at > now && at - now < ahead
+    ? h("time", { datetime: text, title: whole(at) }, "just now") : fromNow(text, now);
+}
+
+/** "25 min ago", "in 5 min": of what may be still to come. */
+export function fromNow(text, now) {
   const at = instant(text);
   if (at === null) return "never";
   const words = at > now ? `in ${span(at - now)}` : `${span(now - at)} ago`;
@@ -146,6 +155,34 @@ export function readable(text) {
   return plain(text ?? "").replace(identifiers, (_, before, word) => before + spoken(word));
 }
 
+const cutLeast = 8;
+// A word with letters that are read from the right: nothing but a name can have these.
+const turned = "[^\\s,;:.]*[\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc][^\\s,;:.]*";
+
+// A name as it stands in a text, where a long one is cut.
+function cut(name, text) {
+  for (let length = name.length - 1; length >= cutLeast && !text.includes(name); length -= 1) {
+    const start = `${name.slice(0, length)}…`;
+    if (text.includes(start)) return start;
+  }
+  return name;
+}
+
+/** `readable`, with each of the names that stand in it kept apart from the text around it. */
+export function readableWith(names, text) {
+  const told = readable(text);
+  const found = [...new Set(names.filter(Boolean).map((one) => cut(plain(one), told)))]
+    .sort((a, b) => b.length - a.length).map((one) => one.replace(/[\^$\\.*+?()[\]{}|/]/g, "\\$&"));
+  const whole = new RegExp(`(?<![\\p{L}\\p{N}])(${[...found, turned].join("|")})(?![\\p{L}\\p{N}])`, "u");
+  return told.split(whole).map((part, place) => (place % 2 === 1 ? h("bdi", null, part) : part));
+}
+
+/** The names in an alert's words: what it is about, and whom. */
+export function namesOf(one) {
+  const { region, source, circle, responder_id: id } = one.labels ?? {};
+  return [region, source, circle, id, ...(one.members ?? [])];
+}
+
 /** Why a cause is suspected. */
 export function reason(cause, evidence) {
   if (evidence?.by_rule) return `${house.learned} (by the rules: ${spoken(evidence.by_rule)})`;
@@ -210,7 +247,7 @@ export function holdReason(word, { at, until, frozenUntil, before, isDry, isUnwa
 
 /** The id, region or circle of a label, or `fleet` where an alert is about all. */
 export function subject(labels) {
-  return labels?.region ?? labels?.source ?? "fleet";
+  return labels?.region ?? labels?.source ?? (labels?.cell ? `cell ${labels.cell}` : "fleet");
 }
 
 /** What a phone had said of itself, most telling first. */
