@@ -31,7 +31,8 @@ enum AlertmanagerFile {
                     + "and neither job nor instance; routes and inhibitions below are by these labels and "
                     + "fit both.", indent: 0)
         }
-        let shapes = AlertShape.all(configuration.policy.alerts, isCluster: false)
+        let shapes = AlertShape.all(
+            configuration.policy.alerts, isCluster: false, role: configuration.policy.role)
         let dogs = senders.filter { sender in
             shapes.contains { $0.name == .watchdog && $0.mayBe(for: sender) }
         }
