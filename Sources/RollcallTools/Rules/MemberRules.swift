@@ -15,7 +15,8 @@ enum MemberRules {
             "Of a watch on several machines: one leads, or nobody watches. A change of leaders takes "
                 + "seconds, \(RuleText.words(settings.configuration.cluster.silence)) of silence among them "
                 + "(`cluster.silence`).",
-            ["max by (job, cell) (instance:rollcall_member_leading:cell) == 0"], pendingFor: settings.leaderless,
+            ["max by (job, cell) (instance:rollcall_member_leading:cell) == 0"],
+            pendingFor: settings.leaderless,
             summary: "No member of the watch leads; nobody watches.",
             description: [
                 "All members of {{ $labels.job }}{{ with $labels.cell }}, cell {{ . }},{{ end }} that answer",

@@ -80,7 +80,8 @@ enum WatchRules {
 
     private static func blind(_ settings: RuleSettings) -> AlertRule {
         let unfed = [
-            "  unless on (job, instance)", "    (", "      rollcall_blind{reason=\"heartbeat\"} == 1",
+            "  unless on (job, instance)", "    (",
+            "      rollcall_blind{reason=\"heartbeat\"} == 1",
             "      \(AlertRule.notOfCells)", "    )",
         ]
         return AlertRule(
