@@ -66,7 +66,7 @@ package struct NudgeQuestion: Sendable {
             guard form == .table else {
                 return RecordColumns.nudgeCounts(by: by).counted(counts, form, style)
             }
-            return Printout(NudgeCounts(counts).text(style))
+            return Printout.page(NudgeCounts(counts).text(style), of: server, style)
         }
         let now = try id.map { (id) throws(QuestionError) in try self.now(id, server) }
         let (entries, isWhole, rest) = try server.pages(
@@ -76,10 +76,9 @@ package struct NudgeQuestion: Sendable {
             advice: "--limit wants the newest of them")
         switch form {
         case .table:
-            return Printout(
-                NudgeListing(
-                    entries, isWhole: isWhole, standing: .object(rest), now: now
-                ).text(style))
+            let listing = NudgeListing(
+                entries, isWhole: isWhole, standing: .object(rest), now: now)
+            return Printout.page(listing.text(style), of: server, style)
         case .json:
             var members = now.map { [JSONTree.Member(name: "now", value: $0)] } ?? []
             members.append(JSONTree.Member(name: "nudges", value: .list(entries)))

@@ -65,7 +65,8 @@ package struct PeopleQuestion: Sendable {
         let lack = Printout.lack(
             isWhole, people.count, of: "people", limit: wanted, advice: "a filter chooses")
         switch form {
-        case .table: return Printout(PeopleListing(people, rest: rest).text(style))
+        case .table:
+            return Printout.page(PeopleListing(people, rest: rest).text(style), of: server, style)
         case .json:
             let list = JSONTree.object([JSONTree.Member(name: "responders", value: .list(people))])
             let more = JSONTree.Member(name: "truncated", value: .boolean(!isWhole))

@@ -72,7 +72,7 @@ package struct SilenceQuestion: Sendable {
                     server: server.server, "\(Resource.silences.path) without silences")
             }
             switch form {
-            case .table: return Printout(Self.table(silences, style))
+            case .table: return .page(Self.table(silences, style), of: server, style)
             case .json: return Printout(answer.printed)
             case .csv, .ids:
                 return RecordColumns.silences.printout(silences, form, style, lack: nil)

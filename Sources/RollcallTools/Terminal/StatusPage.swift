@@ -17,10 +17,12 @@ struct StatusPage {
     let hasMoreUnsure: Bool
     let limit: Int
     let style: ConsoleStyle
+    /// The cells of which nothing came.
+    var missing = MissingCells()
 
     /// The whole page.
     var text: String {
-        let opening = unreached + (sentence.map { $0.lines(style) } ?? [])
+        let opening = unreached + (sentence.map { $0.lines(style) } ?? []) + unknown
         let parts = [opening + watch, fleet, people, alertPart, itself]
         return parts.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
     }
@@ -29,6 +31,24 @@ struct StatusPage {
     var asOf: Timestamp { status["as_of"]?.instant ?? Timestamp(milliseconds: 0) }
 
     private var isWatching: Bool { status["watching"] != .boolean(false) }
+
+    /// The lines that name the cells of which nothing is known: those that the fleet cell does not hear, and
+    /// those that did not answer now. Source: K4, K5.
+    var unknown: [String] {
+        let dark = alerts.filter {
+            $0["alertname"]?.text == "CellDark" && $0["state"]?.text == "firing"
+        }.compactMap { $0["labels"]?["cell"]?.shown }
+        let heard =
+            dark.isEmpty
+            ? []
+            : [
+                "Nothing is known of \(dark.count == 1 ? "cell" : "cells") \(dark.joined(separator: ", ")): "
+                    + "people there are counted as they were last."
+            ]
+        let missing = missing.sentence.map { [Printout.capital($0) + "."] } ?? []
+        return (heard + missing).flatMap { ConsoleText.wrapped($0, style.columns) }
+            .map { style.loud($0) }
+    }
 
     // MARK: - The watch
 

@@ -53,7 +53,7 @@ package struct StatusQuestion: Sendable {
                 .init(name: "silent", value: .list(gaps.items)),
                 .init(name: "alerts", value: .list(listed.items)),
                 .init(name: "truncated", value: .boolean(!isWhole)),
-            ])
+            ]).with(.object(alerts[MissingCells.member] == nil ? [] : [server.missing.member]))
             let lack =
                 GapQuestion.lack(gaps.isWhole, gaps.items.count, limit: wanted)
                 ?? lack(regions.items.count, regions.isWhole, "regions")
@@ -67,7 +67,8 @@ package struct StatusQuestion: Sendable {
             status: status, regions: regions.items, silent: gaps.items,
             hasMoreOffline: !gaps.isWhole, alerts: alerts["alerts"]?.elements ?? [],
             unsure: unsure["responders"]?.elements.count ?? 0,
-            hasMoreUnsure: unsure["next"] != nil, limit: limit, style: style)
+            hasMoreUnsure: unsure["next"] != nil, limit: limit, style: style,
+            missing: server.missing)
         return Printout(page.text)
     }
 
