@@ -119,6 +119,16 @@ import Testing
         #expect(try Self.gaps(.table, next: "\"18\"").lack == nil)
     }
 
+    @Test func `K5: an alert of several cells is known by its key, and by its number else`() {
+        let alone: JSONTree = ["incident": 5, "key": "rollcall-1-5"]
+        let columns = RecordColumns.alerts
+        #expect(columns.name(of: alone) == "5")
+        for cell: JSONTree in [nil, "c1"] {
+            #expect(columns.name(of: alone.with(["cell": cell])) == "rollcall-1-5")
+        }
+        #expect(columns.head.hasSuffix(",muted,key,cell\r\n"))
+    }
+
     // MARK: - Cells that do not answer
 
     @Test(arguments: [
