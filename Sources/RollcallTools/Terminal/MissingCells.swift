@@ -65,6 +65,23 @@ extension Printout {
         return Printout(text + "\n" + lines.map { style.loud($0) + "\n" }.joined())
     }
 
+    /// A page for people that is one sentence.
+    static func sentence(_ text: String, _ style: ConsoleStyle) -> Printout {
+        let lines = ConsoleText.wrapped(capital(text) + ".", style.columns)
+        return Printout(lines.map { $0 + "\n" }.joined())
+    }
+
+    /// A table of counts without rows, for the reason `why`.
+    static func none(
+        _ why: String, as counts: JSONTree, _ form: OutputForm, _ style: ConsoleStyle
+    ) -> Printout {
+        switch form {
+        case .table: sentence(why, style)
+        case .json: Printout(counts.printed, lack: why)
+        case .csv, .ids: Printout("", lack: why)
+        }
+    }
+
     /// A sentence that begins with a capital.
     static func capital(_ sentence: String) -> String {
         sentence.prefix(1).uppercased() + sentence.dropFirst()

@@ -63,6 +63,11 @@ package struct NudgeQuestion: Sendable {
         if !by.isEmpty {
             let counts = try server.ask(
                 Resource.nudges.path, [("by", by.joined(separator: ","))])
+            if counts["rows"]?.elements.isEmpty ?? true,
+                let nobody = server.advice(onNobodyIn: counts)
+            {
+                return .none(nobody, as: counts, form, style)
+            }
             guard form == .table else {
                 return RecordColumns.nudgeCounts(by: by).counted(counts, form, style)
             }
@@ -71,9 +76,13 @@ package struct NudgeQuestion: Sendable {
         let now = try id.map { (id) throws(QuestionError) in try self.now(id, server) }
         let (entries, isWhole, rest) = try server.pages(
             Resource.nudges.path, filter, list: "nudges", count: limit)
-        let lack = Printout.lack(
-            isWhole, entries.count, of: "entries", limit: wanted,
-            advice: "--limit wants the newest of them")
+        let nobody = entries.isEmpty ? server.advice(onNobodyIn: .object(rest)) : nil
+        if let nobody, form == .table { return .sentence(nobody, style) }
+        let lack =
+            nobody
+            ?? Printout.lack(
+                isWhole, entries.count, of: "entries", limit: wanted,
+                advice: "--limit wants the newest of them")
         switch form {
         case .table:
             let listing = NudgeListing(

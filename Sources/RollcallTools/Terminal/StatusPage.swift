@@ -19,6 +19,8 @@ struct StatusPage {
     let style: ConsoleStyle
     /// The cells of which nothing came.
     var missing = MissingCells()
+    /// The reason why nobody who is silent is named, though some are.
+    var unnamed: String?
 
     /// The whole page.
     var text: String {
@@ -189,7 +191,10 @@ struct StatusPage {
         let offline = notified.map { Int(clamping: $0) } ?? silent.count
         guard offline > 0 else { return [nobody] }
         guard !silent.isEmpty else {
-            return ["\(offline.grouped) OFFLINE, and no gap is open for them."]
+            guard let unnamed else {
+                return ["\(offline.grouped) OFFLINE, and no gap is open for them."]
+            }
+            return ConsoleText.wrapped("\(offline.grouped) OFFLINE; \(unnamed).", style.columns)
         }
         var lines = [style.bold("\(offline.grouped) silent, the newest first")]
         lines += suspected(offline)
