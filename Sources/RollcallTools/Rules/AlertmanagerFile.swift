@@ -85,7 +85,9 @@ enum AlertmanagerFile {
               group_wait: 0s
               group_interval: 30s
               repeat_interval: 50s
-            # One incident for each alert: a region that is back resolves without the others. Nothing waits.
+            # One incident for each alert: a region that is back resolves without the others. The first
+            # message goes out at once. Its end, and the same alert if it comes again, are looked for once a
+            # minute (`group_interval`).
             - matchers: [severity="critical"]
               receiver: pager
               group_by: [...]

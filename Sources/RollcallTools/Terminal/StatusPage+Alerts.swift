@@ -108,10 +108,12 @@ extension StatusPage {
         let isLogOnly = taken.allSatisfy { one in
             one["receiver"]?.text.map { logs.contains($0) } ?? false
         }
-        let head = isLogOnly ? "Only the log was told" : "Told"
-        var parts = [
-            notified.isEmpty ? "Nobody was told" : "\(head): \(notified.joined(separator: ", "))"
-        ]
+        // Behind who sees to it, it goes on in the same sentence.
+        let isTakenUp = alert["taken"]?["by"]?.shown != nil
+        let head = isLogOnly ? "only the log was told" : "told"
+        let first =
+            notified.isEmpty ? "nobody was told" : "\(head): \(notified.joined(separator: ", "))"
+        var parts = [isTakenUp ? first : Printout.capital(first)]
         if !untold.isEmpty { parts.append("NOT REACHED: \(untold.joined(separator: ", "))") }
         let later = (alert["escalations"]?.elements ?? []).map { one in
             let at = one["at"]?.instant.map { " in \(ConsoleStyle.span($0 - asOf))" } ?? ""
