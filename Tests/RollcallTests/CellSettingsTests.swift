@@ -88,7 +88,7 @@ import Testing
         throws
     {
         func told(_ cluster: String) throws -> [String] {
-            let yaml = "{cluster: {\(cluster)}, receivers: [{name: a, webhook: {url: 'http://a'}}]}"
+            let yaml = "{cluster: {\(cluster)}, receivers: [{name: a, webhook: {url: 'https://a.example/'}}]}"
             return AlertAudience.all(try Configuration(yaml: yaml).policy)
                 .filter { !$0.receivers.isEmpty }.map { "\($0.name.word)" }
         }
