@@ -9,7 +9,8 @@ struct NowCommand: ParsableCommand {
         abstract: "Tell in a sentence how everything stands, and what to type next.",
         discussion: """
             Asks a running server. This is what `rollcall` does without a command. Ends with 0 however \
-            things stand; with 69 if no server answers, which is said with what to type then.
+            things stand; with 69 if no server answers, which is said with what to type then, or a cell of a \
+            fleet does not.
             """
     )
 
@@ -19,16 +20,18 @@ struct NowCommand: ParsableCommand {
     @OptionGroup var server: ServerOptions
 
     func run() throws {
+        var hasAnswered = false
         do {
             try server.print { (questions, style, _) throws(QuestionError) in
-                try NowQuestion(
+                defer { hasAnswered = questions.hasAnswered }
+                return try NowQuestion(
                     flags: [
                         ("server", server.place.server), ("token-file", server.place.tokenFile),
                     ],
                     isJSON: server.json
                 ).answer(from: questions, style: style)
             }
-        } catch let code as ExitCode where code.rawValue == 69 {
+        } catch let code as ExitCode where code.rawValue == 69 && !hasAnswered {
             advise(NowQuestion.advice(.ofStandardOutput(isLocal: false)))
             throw code
         }

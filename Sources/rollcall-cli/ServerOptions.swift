@@ -86,7 +86,7 @@ struct ServerOptions: ParsableArguments {
     }
 
     /// Asks the server and prints a list; says what it lacks.
-    /// - Throws: `ExitCode` of 1 if it lacks something; else those of `print`.
+    /// - Throws: `ExitCode` of 1 or 69 if it lacks something; else those of `print`.
     func list(
         _ answer: (ServerQuestions, ConsoleStyle, Timestamp) throws(QuestionError) -> Printout
     ) throws {
@@ -98,18 +98,23 @@ struct ServerOptions: ParsableArguments {
     }
 
     /// Asks the server; `answer` prints, and returns what is lacking in it.
-    /// - Throws: `ExitCode` of 1 if something is; else those of `print`.
+    /// - Throws: `ExitCode` of 1 if something is, of 69 if the part of a cell is; else those of `print`.
     func ask(
         _ answer: (ServerQuestions, ConsoleStyle, Timestamp) throws(QuestionError) -> String?
     ) throws {
         var lack: String?
+        var missing = MissingCells()
         try reach { (address, now) throws(QuestionError) in
-            lack = try answer(
-                try ServerQuestions(address), .ofStandardOutput(isLocal: local), now)
+            let questions = try ServerQuestions(address)
+            lack = try answer(questions, .ofStandardOutput(isLocal: local), now)
+            missing = questions.missing
         }
-        guard let lack else { return }
-        complain(lack)
-        throw ExitCode(1)
+        if let lack { complain(lack) }
+        if let sentence = missing.sentence {
+            complain(sentence)
+            throw ExitCode(69)
+        }
+        if lack != nil { throw ExitCode(1) }
     }
 
     /// Does `work` with the server's address and the wall's time; says what went wrong.

@@ -68,14 +68,20 @@ struct SilenceCommand: ParsableCommand {
     struct End: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "End a silence now.")
 
-        @Argument(help: "Its id.")
-        var id: Int64
+        @Argument(help: "Its id, as the list has it: in a fleet of cells CELL/NUMBER.")
+        var id: String
+
+        @Option(
+            help: ArgumentHelp(
+                "At a gateway, the cell whose silence it is. (default: that of ID, else the fleet cell)",
+                valueName: "name"))
+        var cell: String?
 
         @OptionGroup var server: ServerOptions
 
         func run() throws {
             try server.print { (questions, style, _) throws(QuestionError) in
-                try SilenceQuestion.end(id, isJSON: server.json)
+                try SilenceQuestion.end(id, cell: cell, isJSON: server.json)
                     .answer(from: questions, style: style).text
             }
         }

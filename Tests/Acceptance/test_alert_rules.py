@@ -302,9 +302,7 @@ class RunbookTests(AlertRulesTestCase):
         self.assertEqual(OWN - names, set())
         there = {
             name.removesuffix(".md") for name in os.listdir(os.path.join(ALERTS, "runbooks"))}
-        # Only the fleet cell knows cells, and they know it, and tell of each other: Prometheus has no rules
-        # for it (K4).
-        self.assertEqual(there, names | {"CellDark", "FleetDark"})
+        self.assertEqual(there, names)
         for rule in self.alerts():
             self.assertEqual(
                 rule["annotations"]["runbook_url"], f"runbooks/{rule['alert']}.md")

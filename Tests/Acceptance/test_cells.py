@@ -425,6 +425,14 @@ class HandingOverTests(CellTestCase):
         status, text = self.ask("cluster", "cells", "--server", self.url("f"))
         self.assertEqual(status, 1, text)
         self.assertRegex(text, r"(?m)^b +50\.0 % +2048-4095 +not reached for \d+ s +http")
+        self.assertRegex(text, r"(?m)^b is not reached: http")
+        # The fleet cell has nobody, which is not that nobody is there.
+        for command in (["people"], ["gaps"], ["nudges"]):
+            status, text = self.ask(*command, "--server", self.url("f"))
+            self.assertEqual(status, 0, text)
+            self.assertIn("fleet cell, which knows nobody", " ".join(text.split()))
+            status, text = self.ask(*command, "-o", "ids", "--server", self.url("f"))
+            self.assertEqual(status, 1, text)
         self.begin("b")
         self.wait_for_map("b")
         for name in "ab":

@@ -518,6 +518,14 @@ class DoorTests(GatewayTestCase):
         self.problem(self.gateway.get("/v1/status?cell=c"), 404)
         self.problem(self.gateway.get("/v1/differences?status=OFFLINE"), 400)
         self.assertEqual(self.gateway.get("/v1/differences?status=OFFLINE&cell=a").status, 200)
+        # What is about one person is their cell's (K5).
+        self.problem(self.gateway.get("/v1/dark"), 400)
+        for one in self.mixed(1):
+            dark = self.gateway.get(f"/v1/dark?by=day&responder={one}")
+            self.assertEqual(
+                (dark.status, dark.json()), (200, self.gateway.get(
+                    f"/v1/dark?by=day&responder={one}&cell={owner(one)}").json()))
+        self.problem(self.gateway.get("/v1/dark?by=day&responder=nobody"), 404)
         self.problem(self.gateway.get("/v1/nowhere"), 404)
         self.problem(self.gateway.request("DELETE", "/v1/batches"), 405)
 

@@ -64,6 +64,45 @@ import Testing
                     + "share; one that is named later gets no people."))
     }
 
+    @Test func `K2: a check tells which alerts are decided here`() throws {
+        func words(_ cluster: String) throws -> String {
+            try Configuration(yaml: "cluster: {\(cluster)}").summary.joined(separator: "\n")
+        }
+        let cell = try words("cell: a")
+        #expect(cell.contains("TelemetryFeedDown are decided by the fleet cell"))
+        #expect(
+            cell.contains("FleetDark (critical) fires") && !cell.contains("NoOnlineResponders ("))
+        let fleet = try words("cells: {a: {url: 'http://a'}}")
+        #expect(fleet.contains("ResponderOffline is decided by each cell"))
+        #expect(
+            fleet.contains("CellDark (critical) fires")
+                && fleet.contains("NoOnlineResponders (critical)"))
+        let gateway = try words("fleet_cell: {url: 'http://f'}")
+        #expect(gateway.contains("It is a gateway's"))
+        for word in ["Its store", "fires", "OFFLINE"] { #expect(!gateway.contains(word)) }
+        #expect(!(try words("")).contains("Dark"))
+    }
+
+    @Test
+    func `K4: of what cells and the fleet cell decide, receivers are told where it is decided`()
+        throws
+    {
+        func told(_ cluster: String) throws -> [String] {
+            let yaml = "{cluster: {\(cluster)}, receivers: [{name: a, webhook: {url: 'https://a.example/'}}]}"
+            return AlertAudience.all(try Configuration(yaml: yaml).policy)
+                .filter { !$0.receivers.isEmpty }.map { "\($0.name.word)" }
+        }
+        let own = [
+            "RollcallOverloaded", "RollcallStateLost", "RollcallStoreFailing", "RollcallUnsteady",
+        ]
+        let many = ["HighOfflineRate", "NoOnlineResponders", "ResponderFlapping"]
+        #expect(try told("cell: a") == ["FleetDark"] + own)
+        #expect(
+            try told("cells: {a: {url: 'http://a'}}")
+                == ["CellDark"] + many + own + ["TelemetryFeedDown", "TelemetryFeedDown"])
+        #expect(try told("") == many + own + ["TelemetryFeedDown", "TelemetryFeedDown"])
+    }
+
     @Test func `K1: there are 256 cells at most, with sixteen addresses each`() {
         func yaml(_ count: Int, urls: Int = 1) -> String {
             let list = (0..<urls).map { "'http://c:\($0 + 1)'" }.joined(separator: ", ")

@@ -146,7 +146,9 @@ import Testing
             server.questions == [
                 "/v1/gaps?state=closed&cause=low_power&verdict=network&region=nörd & süd"
                     + "&platform=ios&since=2026-11-20T06:00:00.000Z"
-                    + "&until=2026-11-21T04:00:00.000Z&limit=7"
+                    + "&until=2026-11-21T04:00:00.000Z&limit=7",
+                // The fleet cell would find nobody.
+                "/v1/cells",
             ])
     }
 

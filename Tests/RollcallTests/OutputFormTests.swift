@@ -119,6 +119,62 @@ import Testing
         #expect(try Self.gaps(.table, next: "\"18\"").lack == nil)
     }
 
+    @Test func `K5: an alert of several cells is known by its key, and by its number else`() {
+        let alone: JSONTree = ["incident": 5, "key": "rollcall-1-5"]
+        let columns = RecordColumns.alerts
+        #expect(columns.name(of: alone) == "5")
+        for cell: JSONTree in [nil, "c1"] {
+            #expect(columns.name(of: alone.with(["cell": cell])) == "rollcall-1-5")
+        }
+        #expect(columns.head.hasSuffix(",muted,key,cell\r\n"))
+    }
+
+    // MARK: - Cells that do not answer
+
+    @Test(arguments: [
+        ("[]", nil), ("[\"c\"]", "cell c does not answer: what it has is missing here"),
+        ("[\"a\",\"b\",\"c\"]", "cells a, b and c do not answer: what they have is missing here"),
+        (
+            "[\"a\",\"fleet cell\"]",
+            "the fleet cell and cell a do not answer: what they have is missing here"
+        ),
+        // As a write has it, which no list is.
+        ("[{\"cell\":\"c\",\"items\":[1]}]", nil),
+    ])
+    func `K5: a list says which cells are missing`(names: String, sentence: String?) throws {
+        for form in OutputForm.allCases {
+            let server = try CannedServer([
+                "/v1/gaps": "{\"gaps\":[],\"next\":null,\"unavailable\":\(names)}"
+            ])
+            defer { server.stop() }
+            var options = GapQuestion.Options()
+            options.form = form
+            let asked = try server.asked()
+            let list = try GapQuestion(options, now: GapsCommandTests.now)
+                .answer(from: asked, style: ConsoleStyle())
+            #expect(asked.missing.sentence == sentence)
+            guard form == .table else { continue }
+            let rest = sentence.map { "\n\(Printout.capital($0)).\n" } ?? ""
+            #expect(list.text == "No gaps.\n\(rest)")
+        }
+    }
+
+    @Test func `K5: a cell that is missing on one page is named of all`() throws {
+        let server = try CannedServer([
+            "/v1/gaps?limit=1000&after=7": "{\"gaps\":[],\"next\":null,\"unavailable\":[]}",
+            "/v1/gaps":
+                "{\"gaps\":[{\"gap\":1,\"responder_id\":\"r\"}],\"next\":\"7\",\"unavailable\":[\"c\"]}",
+        ])
+        defer { server.stop() }
+        var options = GapQuestion.Options()
+        options.form = .json
+        let asked = try server.asked()
+        let list = try GapQuestion(options, now: GapsCommandTests.now)
+            .answer(from: asked, style: ConsoleStyle())
+        #expect(asked.missing.names == ["c"])
+        #expect(list.text.contains("\"unavailable\":[\"c\"]"))
+    }
+
     @Test func `V6: what is counted and what happened have no ids`() throws {
         var gaps = GapQuestion.Options()
         (gaps.form, gaps.by) = (.ids, "cause")

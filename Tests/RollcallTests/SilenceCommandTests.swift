@@ -71,8 +71,8 @@ import Testing
         }
         #expect(try print(.list(.table)) == "Nothing is muted.\n")
         #expect(try print(.list(.json)) == "{\"silences\":[]}\n")
-        #expect(try print(.end(3, isJSON: false)) == "Silence 3 is over.\n")
-        #expect(try print(.end(3, isJSON: true)) == "{\"silence\":{\"id\":3}}\n")
+        #expect(try print(.end("3", isJSON: false)) == "Silence 3 is over.\n")
+        #expect(try print(.end("3", isJSON: true)) == "{\"silence\":{\"id\":3}}\n")
         #expect(server.questions.last == "DELETE /v1/silences/3")
     }
 
@@ -140,6 +140,34 @@ import Testing
             scope: .act)
         #expect(throws: error) {
             try DrillQuestion("x", isJSON: false).answer(from: asked)
+        }
+    }
+
+    @Test func `K5: a silence of a cell is named with its cell, and ended there`() throws {
+        let list = """
+            {"silences":[{"id":1,"state":"active","cell":null},{"id":1,"state":"active","cell":"c 1"}],
+            "unavailable":[]}
+            """
+        let server = try CannedServer([
+            "/v1/silences": list, "/v1/silences/1?cell=c 1": "{}", "/v1/silences/1": "{}",
+        ])
+        defer { server.stop() }
+        let asked = try server.asked()
+        #expect(
+            try SilenceQuestion.list(.ids).answer(from: asked, style: ConsoleStyle())
+                == Printout("1\nc 1/1\n"))
+        for (name, cell, target) in [
+            ("1", nil, "/v1/silences/1"), ("c 1/1", nil, "/v1/silences/1?cell=c 1"),
+            ("1", "c 1", "/v1/silences/1?cell=c 1"), ("c 1/1", "c 1", "/v1/silences/1?cell=c 1"),
+        ] {
+            _ = try SilenceQuestion.end(name, cell: cell, isJSON: false)
+                .answer(from: asked, style: ConsoleStyle())
+            #expect(server.questions.last == "DELETE \(target)")
+        }
+        for (name, cell) in [("x", nil), ("/1", nil), ("a/", nil), ("a/1", "b")] {
+            #expect(throws: QuestionError.self) {
+                try SilenceQuestion.end(name, cell: cell, isJSON: false)
+            }
         }
     }
 }

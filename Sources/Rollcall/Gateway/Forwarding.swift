@@ -26,7 +26,8 @@ enum Forwarding: Equatable, Sendable {
     case list(MergedList)
     /// Whichever has the incident.
     case incident
-    /// One cell, which must be named: nothing can be made of several answers.
+    /// One cell, which must be named, by its name or by the person whom the question is about: nothing can be
+    /// made of several answers.
     case named
 }
 

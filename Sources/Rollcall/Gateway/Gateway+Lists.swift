@@ -4,7 +4,7 @@ import RollcallSupport
 
 /// Lists over all cells, each of which answers its part. Who does not answer is named, and left out. Source: K5.
 extension Gateway {
-    /// The parameters by which a list is about one person, who is in one cell.
+    /// The parameters by which a question is about one person, who is in one cell.
     private static let people: Set<String> = ["responder", "responder_id", "instead_of"]
 
     /// Rows that each cell is asked for at least.
@@ -26,10 +26,15 @@ extension Gateway {
         var waitUntil: Int64 = 0
     }
 
+    /// Returns the cell of the one person whom a question is about; nil if it is about no one person.
+    static func cell(ofPersonIn request: HTTPRequest, _ map: CellMap) -> CellMap.Cell? {
+        request.query.first { people.contains($0.name) }
+            .map { map.cell(ofPerson: Array($0.value.utf8)) }
+    }
+
     func passList(_ call: Call, _ list: MergedList, _ map: CellMap) {
         let query = call.request.query
-        let person = query.first { Self.people.contains($0.name) }
-            .map { map.cell(ofPerson: Array($0.value.utf8)) }
+        let person = Self.cell(ofPersonIn: call.request, map)
         if let person, list != .events { return pass(call, call.request, to: person) }
         if list == .events, Self.isStream(call.request) {
             let isOfWatch = query.contains { $0.name == "watch" && $0.value == "true" }

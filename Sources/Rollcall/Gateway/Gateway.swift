@@ -202,6 +202,9 @@ package final class Gateway: HTTPEdge {
         case .list(let list): passList(call, list, map)
         case .incident: passIncident(call, map)
         case .named:
+            if let cell = Self.cell(ofPersonIn: call.request, map) {
+                return pass(call, call.request, to: cell)
+            }
             let names = map.cells.map { String(decoding: $0.name, as: UTF8.self) }
             call.answer(
                 .problem(

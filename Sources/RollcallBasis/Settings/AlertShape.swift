@@ -23,8 +23,26 @@ package struct AlertShape: Sendable {
             ] + rules[name].labels
     }
 
-    /// All that may fire.
-    package static func all(_ rules: AlertRules, isCluster: Bool) -> [AlertShape] {
+    /// All that may fire in a watch that has `role`.
+    package static func all(
+        _ rules: AlertRules, isCluster: Bool, role: FleetRole
+    ) -> [AlertShape] {
+        (all(rules, isCluster: isCluster) + ofCells(rules, role)).filter {
+            $0.name.isEvaluated(by: role)
+        }
+    }
+
+    /// What cells and the fleet cell tell of each other.
+    fileprivate static func ofCells(_ rules: AlertRules, _ role: FleetRole) -> [AlertShape] {
+        switch role {
+        case .whole: []
+        case .cell: [AlertShape(.fleetDark, rules)]
+        case .fleet: [AlertShape(.cellDark, rules, varying: "cell")]
+        }
+    }
+
+    /// All that may fire in a watch without cells.
+    fileprivate static func all(_ rules: AlertRules, isCluster: Bool) -> [AlertShape] {
         var shapes: [AlertShape] = []
         if rules.highOfflineRate.isEnabled {
             let by = rules.isOfflineByRegion ? "region" : ""
@@ -77,7 +95,7 @@ package struct AlertShape: Sendable {
 package struct AlertAudience: Sendable {
     package let name: AlertName
     package let severity: Severity
-    /// True if they may fire: they are not switched off.
+    /// True if they may fire: they are not switched off, and decided here.
     package private(set) var isOn = false
     /// The receivers that are told of some of them at least.
     package private(set) var receivers: [Receiver] = []
@@ -97,8 +115,8 @@ package struct AlertAudience: Sendable {
     /// The audiences of all alerts but the watchdog, which is no news, in the order of names.
     package static func all(_ policy: Policy) -> [AlertAudience] {
         var rules = policy.alerts
-        let on = AlertShape.all(rules, isCluster: true)
-        // The series and rules of what is switched off are known as well.
+        let on = AlertShape.all(rules, isCluster: true, role: policy.role)
+        // The series and rules of what is switched off, or decided elsewhere, are known as well.
         rules.highOfflineRate.isEnabled = true
         rules.noOnlineResponders.isEnabled = true
         rules.responderFlapping.isEnabled = true
@@ -106,7 +124,8 @@ package struct AlertAudience: Sendable {
         rules.telemetryFeedDown.isEnabled = true
         let pagers = policy.receivers.filter { $0.kind != .log }
         var found: [AlertAudience] = []
-        for shape in AlertShape.all(rules, isCluster: true) where shape.name != .watchdog {
+        let known = AlertShape.all(rules, isCluster: true) + AlertShape.ofCells(rules, policy.role)
+        for shape in known where shape.name != .watchdog {
             guard !found.contains(where: { $0.isOf(shape) }) else { continue }
             var audience = AlertAudience(name: shape.name, severity: shape.severity)
             let shapes = on.filter(audience.isOf)

@@ -3,8 +3,27 @@ import RollcallSupport
 
 /// The meaning of the settings of alerts, in words.
 extension Configuration {
-    /// A sentence for each alert.
+    /// A sentence for each alert, of a fleet of cells for each that is decided here. Source: K2, K4.
     var alertWords: [String] {
+        let dark = "\(Self.words(CellBook.darkAfter))"
+        switch policy.role {
+        case .whole: return alertSentences
+        case .cell:
+            return [
+                "HighOfflineRate, ResponderFlapping, NoOnlineResponders and TelemetryFeedDown are decided by "
+                    + "the fleet cell, by its settings, and told to its receivers.", offlineWords,
+                "FleetDark (critical) fires when the fleet cell has asked no cell that answers for \(dark): the "
+                    + "first of them by name tells its receivers.",
+            ]
+        case .fleet:
+            return alertSentences.filter { $0 != offlineWords } + [
+                "ResponderOffline is decided by each cell, by its settings, and told to its receivers.",
+                "CellDark (critical) fires when nothing is heard of a cell for \(dark).",
+            ]
+        }
+    }
+
+    private var alertSentences: [String] {
         let rules = policy.alerts
         let share = Self.percent(rules.offlineAbove)
         let place = rules.isOfflineByRegion ? "of a region's people" : "of all people"

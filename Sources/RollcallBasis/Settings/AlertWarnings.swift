@@ -27,7 +27,8 @@ extension Configuration {
     /// The configuration warnings in who is told.
     var receiverWarnings: [ConfigurationWarning] {
         if policy.receivers == [.standard] { return [] }
-        let shapes = AlertShape.all(policy.alerts, isCluster: cluster.isOn)
+        let shapes = AlertShape.all(
+            policy.alerts, isCluster: cluster.isOn, role: policy.role)
         var found: [ConfigurationWarning] = []
         let pagers = policy.receivers.filter { $0.kind != .log }
         let unheard = shapes.filter { shape in

@@ -28,6 +28,9 @@ extension ClusterSettings {
         }
     }
 
+    /// True of a gateway's, which is no watch: it has no people, no alerts and no store.
+    package var isGateway: Bool { !fleetCell.isEmpty }
+
     /// Reads the token that the cells ask for; nil if they ask for none.
     /// - Throws: `SecretFault` if it cannot be read.
     package func cellsToken() throws(SecretFault) -> Secret? {

@@ -5,6 +5,9 @@ import RollcallSupport
 extension Configuration {
     /// A sentence or two for each part, in the order of the file.
     package var summary: [String] {
+        if cluster.isGateway {
+            return [listening, limitWordsOfGateway] + [cellWords ?? "", changing]
+        }
         var sentences = [listening] + inputWords + [keeping]
         sentences += [
             Self.words("On duty", policy.onDuty), Self.words("On a mission", policy.onMission),
@@ -136,6 +139,11 @@ extension Configuration {
             + "\(scanLimits.circlesMax) of them a person, and \(policy.versionNamesMax) versions."
     }
 
+    private var limitWordsOfGateway: String {
+        "A body holds at most \(SettingText.of(bytes: bodyBytesMax, between: " ")) and "
+            + "\(scanLimits.itemsMax) items; there are at most \(connectionsMax) connections."
+    }
+
     private var clusterWords: String {
         let name = String(decoding: cluster.memberName, as: UTF8.self)
         let endpoints = cluster.endpoints.map { String(decoding: $0, as: UTF8.self) }
@@ -152,7 +160,7 @@ extension Configuration {
     private var cellWords: String? {
         switch cluster.cellRole {
         case .alone:
-            guard !cluster.fleetCell.isEmpty else { return nil }
+            guard cluster.isGateway else { return nil }
             let urls = cluster.fleetCell.map { String(decoding: $0, as: UTF8.self) }
             return "It is a gateway's, which has no people and no store: rollcall gateway asks the "
                 + "fleet cell at \(urls.joined(separator: ", ")) whose people are whose."

@@ -21,7 +21,8 @@ package struct SettingsCheck: Sendable {
         let configuration = try source.read()
         configurationWarnings = configuration.configurationWarnings
         let thresholds = ThresholdTable(configuration.policy)
-        var lines = configuration.summary + thresholds.lines
+        var lines = configuration.summary
+        if !configuration.cluster.isGateway { lines += thresholds.lines }
         let winners = Setting.all.filter { setting in
             environment[SettingSources.variable(setting.key)]?.isEmpty == false
         }

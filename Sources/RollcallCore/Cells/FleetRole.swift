@@ -11,7 +11,7 @@ package enum FleetRole: UInt8, Equatable, Sendable {
 
 extension AlertName {
     /// True if an engine of `role` evaluates it.
-    func isEvaluated(by role: FleetRole) -> Bool {
+    package func isEvaluated(by role: FleetRole) -> Bool {
         switch (role, self) {
         case (.whole, .fleetDark), (.fleet, .fleetDark): false
         case (.whole, _): true

@@ -6,9 +6,15 @@ extension AlertText {
     }
 
     /// Source: K4.
-    var darkHeadline: String {
-        let cell = String(decoding: member.labels.value(of: Array("cell".utf8)), as: UTF8.self)
-        return "Nothing is heard of cell \(cell)"
+    var darkHeadline: String { "Nothing is heard of cell \(cell)" }
+
+    /// The same, once it is past.
+    var darkOver: String {
+        "\(member.name == .cellDark ? "cell \(cell)" : "the fleet cell") was not heard"
+    }
+
+    private var cell: String {
+        String(decoding: member.labels.value(of: Array("cell".utf8)), as: UTF8.self)
     }
 
     var darkPassed: String {

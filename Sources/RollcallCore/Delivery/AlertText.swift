@@ -86,6 +86,7 @@ package struct AlertText {
         case .responderFlapping:
             if isOver, count == 0 { return "\(place): nobody keeps dropping out" }
             return claim + causes
+        case .cellDark, .fleetDark: return isOver ? darkOver : claim
         default: return claim
         }
     }

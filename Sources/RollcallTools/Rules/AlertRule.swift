@@ -66,6 +66,10 @@ struct AlertRule {
         }
     }
 
+    /// The end of the first half of an expression about what the fleet cell decides: a cell has a part of
+    /// the people, and decides nothing about many. Source: K2.
+    static let notOfCells = "  unless on (job, instance) rollcall_cell_role{role=\"cell\"}"
+
     /// The second half of an expression: what fired goes on firing, with the value -1, while `condition`
     /// holds. The series of ALERTS are `selected`.
     static func held(

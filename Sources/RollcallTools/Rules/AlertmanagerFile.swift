@@ -31,7 +31,8 @@ enum AlertmanagerFile {
                     + "and neither job nor instance; routes and inhibitions below are by these labels and "
                     + "fit both.", indent: 0)
         }
-        let shapes = AlertShape.all(configuration.policy.alerts, isCluster: false)
+        let shapes = AlertShape.all(
+            configuration.policy.alerts, isCluster: false, role: configuration.policy.role)
         let dogs = senders.filter { sender in
             shapes.contains { $0.name == .watchdog && $0.mayBe(for: sender) }
         }
@@ -84,7 +85,9 @@ enum AlertmanagerFile {
               group_wait: 0s
               group_interval: 30s
               repeat_interval: 50s
-            # One incident for each alert: a region that is back resolves without the others. Nothing waits.
+            # One incident for each alert: a region that is back resolves without the others. The first
+            # message goes out at once. Its end, and the same alert if it comes again, are looked for once a
+            # minute (`group_interval`).
             - matchers: [severity="critical"]
               receiver: pager
               group_by: [...]

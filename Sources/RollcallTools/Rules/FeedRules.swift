@@ -24,7 +24,7 @@ enum FeedRules {
             ["All sources that declared themselves by heartbeats are missing: Rollcall is blind."],
             [
                 "count without (source) (rollcall_feed_up)",
-                "  unless max without (source) (rollcall_feed_up) > 0",
+                "  unless max without (source) (rollcall_feed_up) > 0", AlertRule.notOfCells,
             ]
                 + AlertRule.held(
                     .telemetryFeedDown, rule, selected: ", source=\"\", suspected=\"\"",
@@ -47,7 +47,7 @@ enum FeedRules {
                 "One of them: a warning, whatever the severity of the other two is. After 15 minutes it is "
                     + "forgotten, if another one beats."
             ],
-            ["rollcall_feed_up == 0"]
+            ["rollcall_feed_up == 0", AlertRule.notOfCells]
                 + AlertRule.held(
                     .telemetryFeedDown, rule, selected: ", source!=\"\"", while: "up == 0"),
             summary: "A backend does not forward to Rollcall any more.",
@@ -88,7 +88,7 @@ enum FeedRules {
             "    )",
             "  unless on (job, instance)",
             "    rollcall_feed_up",
-            ")",
+            ")", AlertRule.notOfCells,
         ]
         var alert = AlertRule(
             .telemetryFeedDown, rule, suspicion(settings),

@@ -15,22 +15,30 @@ enum MemberRules {
             "Of a watch on several machines: one leads, or nobody watches. A change of leaders takes "
                 + "seconds, \(RuleText.words(settings.configuration.cluster.silence)) of silence among them "
                 + "(`cluster.silence`).",
-            ["max by (job) (rollcall_member_leading) == 0"], pendingFor: settings.leaderless,
+            ["max by (job, cell) (instance:rollcall_member_leading:cell) == 0"],
+            pendingFor: settings.leaderless,
             summary: "No member of the watch leads; nobody watches.",
             description: [
-                "All members of {{ $labels.job }} that answer follow, and none takes writes. Mostly most of",
-                "etcd is away.",
+                "All members of {{ $labels.job }}{{ with $labels.cell }}, cell {{ . }},{{ end }} that answer",
+                "follow, and none takes writes. Mostly most of etcd is away.",
             ], page: page)
     }
 
     private static func unsteady(_ page: String) -> AlertRule {
         AlertRule(
             "RollcallUnsteady", "Deadlines do not wait for a fourth change within five minutes.",
-            ["max by (job) (rollcall_member_reign - rollcall_member_reign offset 5m) > 3"],
+            [
+                "max by (job, cell) (",
+                "    (rollcall_member_reign - rollcall_member_reign offset 5m)",
+                "      * on (job, instance) group_left (cell) rollcall_cell_role",
+                "  or on (job, instance)",
+                "    rollcall_member_reign - rollcall_member_reign offset 5m",
+                ") > 3",
+            ],
             summary: "The watch changes leaders again and again.",
             description: [
-                "{{ $labels.job }} had {{ $value | humanize }} leaders within 5 min. Somebody may be called",
-                "OFFLINE whom no leader could hear.",
+                "{{ $labels.job }}{{ with $labels.cell }}, cell {{ . }},{{ end }} had {{ $value | humanize }}",
+                "leaders within 5 min. Somebody may be called OFFLINE whom no leader could hear.",
             ], page: page)
     }
 

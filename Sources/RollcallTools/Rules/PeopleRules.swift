@@ -40,7 +40,7 @@ enum PeopleRules {
                 "  and sum without (status) (\(counts){status=\"OFFLINE\"}) >= \(alerts.offlineMin)"
             )
         }
-        expression.append(watching)
+        expression += [watching, AlertRule.notOfCells]
         return AlertRule(
             .highOfflineRate, alerts.highOfflineRate,
             [
@@ -77,7 +77,7 @@ enum PeopleRules {
                     + "(`alerts.ResponderFlapping`), and says how many people. No rule could: no metric is "
                     + "of a person."
             ],
-            ["rollcall_responders_flapping > 0", watching]
+            ["rollcall_responders_flapping > 0", watching, AlertRule.notOfCells]
                 + AlertRule.held(.responderFlapping, alerts.responderFlapping),
             summary: "People in a region change between ONLINE and OFFLINE again and again.",
             description: [
@@ -120,7 +120,8 @@ enum PeopleRules {
                 "(",
                 "    region:responders_silent:sum > 0",
                 "      unless region:responders_online:sum > 0",
-            ] + unstaffed(settings) + [")", watching] + AlertRule.held(.noOnlineResponders, rule),
+            ] + unstaffed(settings) + [")", watching, AlertRule.notOfCells]
+                + AlertRule.held(.noOnlineResponders, rule),
             summary: "Nobody in a region can be reached.",
             description: [
                 "{{ if lt $value 0.0 }}So it was in region {{ $labels.region }} when",

@@ -30,6 +30,8 @@ struct RuleSettings {
     /// The place of an alert that Rollcall has itself: in the file, or why it is not.
     enum Place: Equatable {
         case printed, off
+        /// The fleet cell decides it.
+        case fleetCell
         /// These receivers of Rollcall's hear of each of them.
         case elsewhere([String])
     }
@@ -39,6 +41,7 @@ struct RuleSettings {
         guard let found = audiences.first(where: { $0.name == name && $0.severity == severity })
         else { return .printed }
         // Rollcall counts nobody while it is switched off, and a reload may switch it on.
+        if policy.role == .cell, !name.isEvaluated(by: .cell) { return .fleetCell }
         if !found.isOn, name != .responderOffline { return .off }
         if options.printsAll || !found.isWhole { return .printed }
         return .elsewhere(found.certain.map { String(decoding: $0.name, as: UTF8.self) })

@@ -36,7 +36,9 @@ enum RulesFile {
             # Rollcall an `instance` that stays the same when it is restarted elsewhere (a name, not a Pod's
             # address): another instance is another alert.
             #
-            # Several Rollcalls are judged each by itself: each knows a fleet of its own.
+            # Several Rollcalls are judged each by itself: each knows a fleet of its own. The cells of one fleet are
+            # known by `rollcall_cell_role`: print rules by the settings of the fleet cell, and scrape it, all cells
+            # and gateways in this job. What the fleet cell decides is asked of no cell, and a gateway watches nobody.
             #
             # Thresholds, `for`, `keep_firing_for`, severities, labels and annotations are those of the
             # settings. What a scrape cannot tell is said beside the rule, and of all of them: `for` runs in
@@ -58,12 +60,13 @@ enum RulesFile {
     /// Comments about what is not here.
     private static func absent(_ settings: RuleSettings) -> String {
         var elsewhere: [String] = []
-        var off: [String] = []
+        var (off, decided): ([String], [String]) = ([], [])
         for audience in settings.audiences {
             let name = "\(audience.name.word) (\(audience.severity.word))"
             switch settings.place(audience.name, audience.severity) {
             case .printed: break
             case .off: off.append(name)
+            case .fleetCell: decided.append(name)
             case .elsewhere(let receivers):
                 elsewhere.append("\(name): \(receivers.joined(separator: ", "))")
             }
@@ -77,6 +80,11 @@ enum RulesFile {
         if !off.isEmpty {
             text += "#\n# NOT HERE, since the settings switch it off:\n"
             text += off.map { RuleText.comment($0, indent: 0) }.joined()
+        }
+        if !decided.isEmpty {
+            text +=
+                "#\n# NOT HERE, since the fleet cell decides it: print rules by its settings\n"
+            text += decided.map { RuleText.comment($0, indent: 0) }.joined()
         }
         let doubled = settings.doubled.map {
             "\($0.name.word) (\($0.severity.word)): "
@@ -107,9 +115,21 @@ enum RulesFile {
                   - record: status_transitions
                     expr: status_transitions_total
 
-                  # Rollcalls that do not see: blind, or not answering. The value is that of `up`.
+                  # Rollcalls that do not see: blind, or not answering. The value is that of `up`. A gateway
+                  # has nothing to see.
                   - record: instance:rollcall_not_watching:up
-                    expr: up{job="\(settings.job)"} unless on (job, instance) rollcall_watching == 1
+                    expr: |
+                      up{job="\(settings.job)"}
+                        unless on (job, instance) rollcall_watching == 1
+                        unless on (job, instance) rollcall_gateway_fleet_requests_total
+
+                  # Members of a watch on several machines, and whether each leads; of a cell's members with
+                  # its name.
+                  - record: instance:rollcall_member_leading:cell
+                    expr: |
+                      rollcall_member_leading * on (job, instance) group_left (cell) rollcall_cell_role
+                        or on (job, instance)
+                      rollcall_member_leading
 
                   # People who are expected to report; and the share of them that is OFFLINE, absent of nobody.
                   - record: instance:responders_active:sum

@@ -19,7 +19,7 @@ enum WatchCases {
             + test("RollcallNobodyReached") { unreached(settings, $0) }
             + test("RollcallReloadRefused") { refused(settings, $0) }
             + test("RollcallPagesTwice") { twice(settings, $0) }
-            + MemberCases.all(settings, named)
+            + MemberCases.all(settings, named) + CellCases.all(settings, named)
     }
 
     /// The alert of `rule` about what `labels` say, with the view of its page.

@@ -9,8 +9,8 @@ enum WatchRules {
             + own(settings, .rollcallOverloaded, overloaded)
         let others = [down, delivering, subscription, unreached, refused].map { $0(settings) }
         return settings.addressed(
-            first + [blind(settings)] + MemberRules.all(settings) + others + twice(settings)
-                + [watchdog(settings)])
+            first + [blind(settings)] + CellRules.all(settings) + MemberRules.all(settings) + others
+                + twice(settings) + [watchdog(settings)])
     }
 
     /// One that Rollcall has itself, at its place.
@@ -26,7 +26,7 @@ enum WatchRules {
     }
 
     /// The second half of an expression, for one that waits until Rollcall answers again.
-    private static func held(_ name: String) -> [String] {
+    static func held(_ name: String) -> [String] {
         [
             "or", "  -max without (alertname, alertstate, severity)",
             "    (ALERTS{alertname=\"\(name)\", alertstate=\"firing\"})",
@@ -79,17 +79,24 @@ enum WatchRules {
     // MARK: - What only Prometheus sees
 
     private static func blind(_ settings: RuleSettings) -> AlertRule {
-        let known = settings.isFeedUnsaid ? "overload|store" : "heartbeat|overload|store"
+        let unfed = [
+            "  unless on (job, instance)", "    (",
+            "      rollcall_blind{reason=\"heartbeat\"} == 1",
+            "      \(AlertRule.notOfCells)", "    )",
+        ]
         return AlertRule(
             "RollcallBlind",
-            "Blind for a reason without an alert of its own, or it answers without Rollcall's metrics.",
+            "Blind for a reason without an alert of its own, or it answers without Rollcall's metrics. Of a "
+                + "cell that hears no heartbeat the fleet cell's TelemetryFeedDown says nothing: it decides by "
+                + "those that it hears itself.",
             [
                 "instance:rollcall_not_watching:up == 1",
-                "  unless on (job, instance) rollcall_blind{reason=~\"\(known)\"} == 1",
+                "  unless on (job, instance) rollcall_blind{reason=~\"overload|store\"} == 1",
+            ] + (settings.isFeedUnsaid ? [] : unfed) + [
                 "  unless on (job, instance)",
                 "    (",
-                "      rollcall_member_leading == 0",
-                "        and on (job) max by (job) (rollcall_member_leading) == 1",
+                "      instance:rollcall_member_leading:cell == 0",
+                "        and on (job, cell) max by (job, cell) (instance:rollcall_member_leading:cell) == 1",
                 "    )",
             ], pendingFor: .seconds(120),
             summary: "Rollcall runs and does not see.",

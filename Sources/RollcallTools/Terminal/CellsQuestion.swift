@@ -37,11 +37,14 @@ package struct CellsQuestion: Sendable {
         }
         let name = answer["cell"]?.shown
         let who = role == "fleet" ? "The fleet cell" : "Cell \(name ?? GapListing.missing)"
+        let place =
+            role == "fleet" && server.isGateway(answer)
+            ? "through the gateway at \(server.server)" : "at \(server.server)"
         guard version > 0 else {
-            let words = "\(who), at \(server.server), has no map yet: nobody is taken there."
+            let words = "\(who), \(place), has no map yet: nobody is taken there."
             return (Printout(style.loud(words) + "\n"), isWell)
         }
-        var lines = ["\(who), at \(server.server). Version \(version) of the map."]
+        var lines = ["\(who), \(place). Version \(version) of the map."]
         for other in standing where !(other["has_slots"]?.isTrue ?? true) {
             let words = Self.words(other, now)
             let cell = other["cell"]?.shown ?? GapListing.missing
@@ -61,6 +64,14 @@ package struct CellsQuestion: Sendable {
                 .init("ADDRESS", least: 10),
             ], table, style)
         lines += ["", style.bold(console.head)] + table.map { console.line($0) }
+        let unreached = standing.filter { $0["unreached_since"]?.instant != nil }.compactMap {
+            one in
+            one["problem"]?.shown.map {
+                "\(one["cell"]?.shown ?? GapListing.missing) is not reached: \($0)"
+            }
+        }
+        if !unreached.isEmpty { lines.append("") }
+        lines += unreached.flatMap { ConsoleText.wrapped("\($0).", style.columns) }
         return (Printout(lines.joined(separator: "\n") + "\n"), isWell)
     }
 

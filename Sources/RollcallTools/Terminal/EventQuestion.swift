@@ -76,11 +76,17 @@ package struct EventQuestion {
         }
         guard options.follows else { return nil }
         var isAway = false
+        var missing = server.missing
+        if let sentence = missing.sentence { complain(sentence) }
         while true {
             do throws(QuestionError) {
                 let page = try page(behind: next, server, wait: Self.wait)
                 if isAway { complain("\(server.server) is there again") }
                 isAway = false
+                if page.missing != missing {
+                    complain(page.missing.sentence ?? "all cells answer again")
+                    missing = page.missing
+                }
                 next = page.next
                 for event in page.events { try print(line(event, style)) }
             } catch {
@@ -102,14 +108,16 @@ package struct EventQuestion {
 
     private func page(
         behind cursor: String, _ server: ServerQuestions, wait: Int = 0
-    ) throws(QuestionError) -> (events: [JSONTree], next: String) {
+    ) throws(QuestionError) -> (events: [JSONTree], next: String, missing: MissingCells) {
         var query = filter + [("after", cursor), ("limit", "\(ServerQuestions.pageMax)")]
         if wait > 0 { query.append(("wait", "\(wait)")) }
         let answer = try server.ask(Resource.events.path, query)
         guard case .list(let events)? = answer["events"], let next = answer["next"]?.text else {
             throw .strange(server: server.server, "no events in its answer")
         }
-        return (events, next)
+        var missing = MissingCells()
+        missing.note(answer)
+        return (events, next, missing)
     }
 
     /// Hands over what is behind a cursor, page by page; returns where it ended, and whether that was
@@ -149,31 +157,37 @@ package struct EventQuestion {
         return (found, found.last?["cursor"]?.text ?? next)
     }
 
-    /// Returns the newest events, the oldest of them first: numbers grow, so that one may look back.
+    /// Returns the newest events, the oldest of them first.
     /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     private func newest(
         _ server: ServerQuestions
     ) throws(QuestionError) -> (events: [JSONTree], next: String) {
         let head = try page(behind: "now", server).next
-        let parts = head.split(separator: "-")
-        guard parts.count == 2, let last = Int64(parts[1]) else {
-            throw .strange(server: server.server, "\(ConsoleText.safe(head)) is no cursor")
-        }
+        let place = EventPlace(head)
         var span = max(Self.spanMin, Int64(limit) * 4)
+        // What was found by a shorter look back.
+        var found: (events: [JSONTree], next: String) = ([], head)
+        var isCut = false
         while true {
-            let start = max(0, last - span)
+            let start = place.back(by: span)
             do throws(QuestionError) {
-                let (events, next) = try everything(behind: "\(parts[0])-\(start)", server)
-                if events.count >= limit || start == 0 { return (events.suffix(limit), next) }
+                let (events, next) = try everything(behind: start.text, server)
+                found = (Array(events.suffix(limit)), next)
+                // A place that cannot be looked back from stays where it is.
+                if events.count >= limit || start.isBeginning || isCut { return found }
+                span *= 8
             } catch {
-                // Retention has cut what is older: what there is begins behind the oldest.
-                guard case .refused(_, 410, let detail, _) = error,
-                    let oldest = detail.split(separator: " ").last
-                else { throw error }
-                let (events, next) = try everything(behind: String(oldest), server)
-                return (events.suffix(limit), next)
+                guard case .refused(_, 410, let detail, _) = error else { throw error }
+                // Retention has cut what is older: what there is begins behind the oldest. Of several cells
+                // one says where, and the others need not go back so far.
+                if place.isOfOne, let oldest = detail.split(separator: " ").last {
+                    let (events, next) = try everything(behind: String(oldest), server)
+                    return (events.suffix(limit), next)
+                }
+                if !found.events.isEmpty || span == 0 { return found }
+                isCut = true
+                span /= 8
             }
-            span *= 8
         }
     }
 

@@ -136,17 +136,26 @@ package struct GapQuestion: Sendable {
         let path = Resource.gaps.path
         if !by.isEmpty {
             let counts = try server.ask(path, filter + [("by", by.joined(separator: ","))])
+            if counts["rows"]?.elements.isEmpty ?? true,
+                let nobody = server.advice(onNobodyIn: counts)
+            {
+                return .none(nobody, as: counts, form, style)
+            }
             guard form == .table else {
                 return RecordColumns.gapCounts(by: by).counted(counts, form, style)
             }
             let status = try server.ask(Resource.status.path)
-            return Printout(GapCounts(counts, status: status, words: span(style)).text(style))
+            let text = GapCounts(counts, status: status, words: span(style)).text(style)
+            return Printout.page(text, of: server, style)
         }
         let (gaps, isWhole, rest) = try server.pages(path, filter, list: "gaps", count: limit)
-        let lack = Self.lack(isWhole, gaps.count, limit: wanted)
+        let nobody = gaps.isEmpty ? server.advice(onNobodyIn: .object(rest)) : nil
+        if let nobody, form == .table { return .sentence(nobody, style) }
+        let lack = nobody ?? Self.lack(isWhole, gaps.count, limit: wanted)
         switch form {
         case .table:
-            return Printout(GapListing(gaps, isWhole: isWhole, words: span(style)).text(style))
+            let text = GapListing(gaps, isWhole: isWhole, words: span(style)).text(style)
+            return Printout.page(text, of: server, style)
         case .json:
             let list = JSONTree.object([JSONTree.Member(name: "gaps", value: .list(gaps))])
             let more = JSONTree.Member(name: "truncated", value: .boolean(!isWhole))

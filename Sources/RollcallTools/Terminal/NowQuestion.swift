@@ -37,10 +37,15 @@ package struct NowQuestion: Sendable {
         let status = try server.ask(Resource.status.path)
         let alerts = try server.ask(Resource.alerts.path)["alerts"]?.elements ?? []
         let offline = status["responders"]?["OFFLINE"]?.whole ?? 0
-        let gaps =
-            offline > 0
-            ? try server.ask(Resource.gaps.path, [("state", "open"), ("limit", "1")])["gaps"] : nil
-        let steps = steps(status, alerts, newest: gaps?.elements.first?["responder_id"]?.text)
+        var newest: String?
+        var isFleetCell = false
+        if offline > 0 {
+            let gaps = try server.ask(
+                Resource.gaps.path, [("state", "open"), ("limit", "1")])
+            newest = gaps["gaps"]?.elements.first?["responder_id"]?.text
+            isFleetCell = newest == nil && server.advice(onNobodyIn: gaps) != nil
+        }
+        let steps = steps(status, alerts, newest: newest, isFleetCell: isFleetCell)
         if isJSON {
             let document = JSONTree.object([
                 .init(name: "sentence", value: status["sentence"] ?? .null),
@@ -74,7 +79,9 @@ package struct NowQuestion: Sendable {
     }
 
     /// Returns what to type next, the most urgent first.
-    func steps(_ status: JSONTree, _ alerts: [JSONTree], newest: String?) -> [Step] {
+    func steps(
+        _ status: JSONTree, _ alerts: [JSONTree], newest: String?, isFleetCell: Bool = false
+    ) -> [Step] {
         var steps: [Step] = []
         func add(_ words: [String], asks: Bool = true, _ does: String) {
             let all = ["rollcall", words[0]] + (asks ? flags : []) + words.dropFirst()
@@ -105,7 +112,11 @@ package struct NowQuestion: Sendable {
         if status["watching"] == .boolean(false) {
             add(["events", "--kinds", "blind"], "shows since when it does not watch, and why")
         }
-        if status["responders"]?["OFFLINE"]?.whole ?? 0 > 0 {
+        if isFleetCell {
+            add(
+                ["cluster", "cells"],
+                "names the cells: this is the fleet cell, which knows nobody who is silent")
+        } else if status["responders"]?["OFFLINE"]?.whole ?? 0 > 0 {
             add(["gaps", "--state", "open"], "shows who is silent, since when and why")
             if let id = newest.flatMap(Self.argument) {
                 add(["explain"] + id, "tells what happened to the last who fell silent")

@@ -63,23 +63,31 @@ package struct NudgeQuestion: Sendable {
         if !by.isEmpty {
             let counts = try server.ask(
                 Resource.nudges.path, [("by", by.joined(separator: ","))])
+            if counts["rows"]?.elements.isEmpty ?? true,
+                let nobody = server.advice(onNobodyIn: counts)
+            {
+                return .none(nobody, as: counts, form, style)
+            }
             guard form == .table else {
                 return RecordColumns.nudgeCounts(by: by).counted(counts, form, style)
             }
-            return Printout(NudgeCounts(counts).text(style))
+            return Printout.page(NudgeCounts(counts).text(style), of: server, style)
         }
         let now = try id.map { (id) throws(QuestionError) in try self.now(id, server) }
         let (entries, isWhole, rest) = try server.pages(
             Resource.nudges.path, filter, list: "nudges", count: limit)
-        let lack = Printout.lack(
-            isWhole, entries.count, of: "entries", limit: wanted,
-            advice: "--limit wants the newest of them")
+        let nobody = entries.isEmpty ? server.advice(onNobodyIn: .object(rest)) : nil
+        if let nobody, form == .table { return .sentence(nobody, style) }
+        let lack =
+            nobody
+            ?? Printout.lack(
+                isWhole, entries.count, of: "entries", limit: wanted,
+                advice: "--limit wants the newest of them")
         switch form {
         case .table:
-            return Printout(
-                NudgeListing(
-                    entries, isWhole: isWhole, standing: .object(rest), now: now
-                ).text(style))
+            let listing = NudgeListing(
+                entries, isWhole: isWhole, standing: .object(rest), now: now)
+            return Printout.page(listing.text(style), of: server, style)
         case .json:
             var members = now.map { [JSONTree.Member(name: "now", value: $0)] } ?? []
             members.append(JSONTree.Member(name: "nudges", value: .list(entries)))

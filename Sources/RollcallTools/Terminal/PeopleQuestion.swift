@@ -62,10 +62,15 @@ package struct PeopleQuestion: Sendable {
     ) throws(QuestionError) -> Printout {
         let (people, isWhole, rest) = try server.pages(
             Resource.responders.path, query, list: "responders", count: limit)
-        let lack = Printout.lack(
-            isWhole, people.count, of: "people", limit: wanted, advice: "a filter chooses")
+        let nobody = people.isEmpty ? server.advice(onNobodyIn: .object(rest)) : nil
+        if let nobody, form == .table { return .sentence(nobody, style) }
+        let lack =
+            nobody
+            ?? Printout.lack(
+                isWhole, people.count, of: "people", limit: wanted, advice: "a filter chooses")
         switch form {
-        case .table: return Printout(PeopleListing(people, rest: rest).text(style))
+        case .table:
+            return Printout.page(PeopleListing(people, rest: rest).text(style), of: server, style)
         case .json:
             let list = JSONTree.object([JSONTree.Member(name: "responders", value: .list(people))])
             let more = JSONTree.Member(name: "truncated", value: .boolean(!isWhole))

@@ -106,6 +106,7 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
         switch status {
         case 300..<400: ": redirects are not followed; name the server itself by --server"
         case 429, 503: ": try again"
+        case 421: ": ask a gateway, or that cell by --server"
         default: ""
         }
     }

@@ -46,8 +46,8 @@ extension RecordColumns {
     static let silences = RecordColumns(
         [
             "id", "state", "matchers", "starts_at", "ends_at", "author", "comment", "muting",
-            "request_id",
-        ], id: "id")
+            "request_id", "cell",
+        ], id: "id", inFleet: { SilenceName($0)?.text })
 
     /// Members of a watch on several machines.
     static let members = RecordColumns(
@@ -62,13 +62,13 @@ extension RecordColumns {
             + ["ONLINE", "DEGRADED", "UNKNOWN", "OFFLINE"].map { Column($0, at: "responders", $0) }
             + ["not_expected", "flapping", "must_be_staffed"], id: "region")
 
-    /// Alerts; those that fire are known by their incident.
+    /// Alerts; those that fire are known by their incident, of several cells by its key.
     static let alerts = RecordColumns(
         [
             "alertname", "state", "severity", "labels", "value", "count", "total", "active_at",
             "starts_at", "incident", Column("summary", at: "annotations", "summary"), "told",
-            "receivers", "muted",
-        ], id: "incident")
+            "receivers", "muted", "key", "cell",
+        ], id: "incident", inFleet: { $0["key"]?.text })
 
     /// Returns the columns of gaps that are counted.
     static func gapCounts(by keys: [String]) -> RecordColumns {

@@ -24,11 +24,17 @@ struct RecordColumns {
 
     private let columns: [Column]
     private let id: String?
+    private let nameInFleet: (@Sendable (JSONTree) -> String?)?
 
-    /// Columns in their order; `id` names the member that other commands take.
-    init(_ columns: [Column], id: String? = nil) {
+    /// Columns in their order; `id` names the member that other commands take. In a list of several cells,
+    /// whose numbers are each cell's own, `nameInFleet` tells what they take.
+    init(
+        _ columns: [Column], id: String? = nil,
+        inFleet nameInFleet: (@Sendable (JSONTree) -> String?)? = nil
+    ) {
         self.columns = columns
         self.id = id
+        self.nameInFleet = nameInFleet
     }
 
     /// Returns records as CSV or as ids, and what they lack beside `lack`.
@@ -59,7 +65,15 @@ struct RecordColumns {
     }
 
     /// Returns the id of a record; nil if it has none.
-    func name(of record: JSONTree) -> String? { id.flatMap { record[$0]?.responderID } }
+    func name(of record: JSONTree) -> String? {
+        if let nameInFleet, Self.isOfFleet(record) { return nameInFleet(record) }
+        return id.flatMap { record[$0]?.responderID }
+    }
+
+    /// True of a record that says whose it is among cells: null of the fleet cell's. Source: K5.
+    static func isOfFleet(_ record: JSONTree) -> Bool {
+        record.members.contains { $0.name == "cell" }
+    }
 
     /// Returns an id as a line; nil for one that holds a control character, a line's end among them:
     /// whoever reads lines would take it for others.

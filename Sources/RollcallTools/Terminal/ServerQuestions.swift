@@ -16,6 +16,10 @@ package final class ServerQuestions {
     private let caller: HTTPCaller
     /// The time after which a question is given up.
     var patience = Milliseconds.seconds(30)
+    /// True once something was answered.
+    package private(set) var hasAnswered = false
+    /// The cells whose part is missing in what was answered so far.
+    package private(set) var missing = MissingCells()
 
     /// Questions to the server at `address`. Throws `QuestionError` without libcurl.
     package init(_ address: ServerAddress) throws(QuestionError) {
@@ -39,7 +43,10 @@ package final class ServerQuestions {
         let target = path + (arguments.isEmpty ? "" : "?\(arguments)")
         let answer = try call(.get, target)
         guard answer.status == 200 else { throw refusal(answer, path, .read) }
-        return try read(answer)
+        let tree = try read(answer)
+        hasAnswered = true
+        missing.note(tree)
+        return tree
     }
 
     /// Returns the answer to a request with or without a body, and its status.
@@ -151,7 +158,7 @@ package final class ServerQuestions {
             }
             items += part
             let next = page["next"]?.text ?? page["next"]?.whole.map { "\($0)" }
-            rest = page.members.filter { $0.name != list && $0.name != "next" }
+            rest = missing.named(in: page.members.filter { $0.name != list && $0.name != "next" })
             // A cursor that stands still would be followed for ever.
             guard let next, next != after else { return (items, next == nil, rest) }
             if items.count >= count { return (Array(items.prefix(count)), false, rest) }

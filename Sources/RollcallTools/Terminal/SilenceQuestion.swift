@@ -7,7 +7,7 @@ package struct SilenceQuestion: Sendable {
     private enum Kind: Sendable {
         case begin(JSONTree)
         case list
-        case end(Int64)
+        case end(SilenceName)
     }
 
     private let kind: Kind
@@ -50,9 +50,12 @@ package struct SilenceQuestion: Sendable {
         SilenceQuestion(.list, form)
     }
 
-    /// Ends one now.
-    package static func end(_ number: Int64, isJSON: Bool) -> SilenceQuestion {
-        SilenceQuestion(.end(number), isJSON ? .json : .table)
+    /// Ends one now: by its number, or as `CELL/NUMBER`, or in the cell of that name.
+    /// - Throws: `QuestionError` if it is neither.
+    package static func end(
+        _ name: String, cell: String? = nil, isJSON: Bool
+    ) throws(QuestionError) -> SilenceQuestion {
+        SilenceQuestion(.end(try SilenceName(name, cell: cell)), isJSON ? .json : .table)
     }
 
     /// Asks, and returns what is to be printed.
@@ -72,14 +75,17 @@ package struct SilenceQuestion: Sendable {
                     server: server.server, "\(Resource.silences.path) without silences")
             }
             switch form {
-            case .table: return Printout(Self.table(silences, style))
+            case .table: return .page(Self.table(silences, style), of: server, style)
             case .json: return Printout(answer.printed)
             case .csv, .ids:
                 return RecordColumns.silences.printout(silences, form, style, lack: nil)
             }
-        case .end(let number):
-            let answer = try server.send(.delete, Resource.silence.path("\(number)")).body
-            return Printout(isJSON ? answer.printed : "Silence \(number) is over.\n")
+        case .end(let name):
+            let query = name.cell.map { "?cell=\(ServerQuestions.escaped($0))" } ?? ""
+            let path = Resource.silence.path("\(name.number)") + query
+            let answer = try server.send(.delete, path).body
+            return Printout(
+                isJSON ? answer.printed : "Silence \(ConsoleText.safe(name.text)) is over.\n")
         }
     }
 
@@ -115,7 +121,7 @@ package struct SilenceQuestion: Sendable {
         var rows: [[String]] = []
         for silence in silences {
             rows.append([
-                silence["id"]?.whole.map { "\($0)" } ?? GapListing.missing,
+                SilenceName(silence).map { ConsoleText.safe($0.text) } ?? GapListing.missing,
                 silence["state"]?.shown ?? GapListing.missing,
                 until(silence, style) ?? GapListing.missing,
                 matchers(silence).joined(separator: " and "),

@@ -68,7 +68,8 @@ extension StatusPage {
         let name = alert["alertname"]?.shown ?? GapListing.missing
         let severity = alert["severity"]?.shown.map { " (\($0))" } ?? ""
         let since = alert[isFiring ? "starts_at" : "active_at"]?.instant.map { " since \(ago($0))" }
-        let title = "\(isFiring ? "FIRING" : "pending") \(name)\(severity)\(since ?? "")"
+        let cell = alert["cell"]?.shown.map { " in cell \($0)" } ?? ""
+        let title = "\(isFiring ? "FIRING" : "pending") \(name)\(severity)\(cell)\(since ?? "")"
         var text = alert["annotations"]?["summary"]?.shown.map { "\($0). " } ?? ""
         if isFiring { text += notified(alert) }
         return AlertStory(
@@ -90,11 +91,14 @@ extension StatusPage {
         let untold = receivers.filter { !isTaken($0) }.map { one in
             "\(Self.name(one)) (\(progress(one)))"
         }
+        // Numbers of silences are each cell's own.
+        let owner = alert["cell"]?.shown.map { " of cell \($0)" } ?? ""
         let muted = (alert["muted"]?.elements ?? []).map { mute in
             let name = mute["receiver"]?.shown ?? GapListing.missing
             let reason: String =
                 switch mute["reason"]?.text {
-                case "silence"?: "silenced by \(mute["silence"]?.whole.map { "\($0)" } ?? "one")"
+                case "silence"?:
+                    "silenced by \(mute["silence"]?.whole.map { "\($0)" } ?? "one")\(owner)"
                 case "inhibited"?: "another alert says more"
                 case "blind"?: "we are not watching"
                 case let word: word.map { ConsoleText.safe($0) } ?? "no reason told"
@@ -104,10 +108,12 @@ extension StatusPage {
         let isLogOnly = taken.allSatisfy { one in
             one["receiver"]?.text.map { logs.contains($0) } ?? false
         }
-        let head = isLogOnly ? "Only the log was told" : "Told"
-        var parts = [
-            notified.isEmpty ? "Nobody was told" : "\(head): \(notified.joined(separator: ", "))"
-        ]
+        // Behind who sees to it, it goes on in the same sentence.
+        let isTakenUp = alert["taken"]?["by"]?.shown != nil
+        let head = isLogOnly ? "only the log was told" : "told"
+        let first =
+            notified.isEmpty ? "nobody was told" : "\(head): \(notified.joined(separator: ", "))"
+        var parts = [isTakenUp ? first : Printout.capital(first)]
         if !untold.isEmpty { parts.append("NOT REACHED: \(untold.joined(separator: ", "))") }
         let later = (alert["escalations"]?.elements ?? []).map { one in
             let at = one["at"]?.instant.map { " in \(ConsoleStyle.span($0 - asOf))" } ?? ""

@@ -17,10 +17,14 @@ struct StatusPage {
     let hasMoreUnsure: Bool
     let limit: Int
     let style: ConsoleStyle
+    /// The cells of which nothing came.
+    var missing = MissingCells()
+    /// The reason why nobody who is silent is named, though some are.
+    var unnamed: String?
 
     /// The whole page.
     var text: String {
-        let opening = unreached + (sentence.map { $0.lines(style) } ?? [])
+        let opening = unreached + (sentence.map { $0.lines(style) } ?? []) + unknown
         let parts = [opening + watch, fleet, people, alertPart, itself]
         return parts.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
     }
@@ -29,6 +33,24 @@ struct StatusPage {
     var asOf: Timestamp { status["as_of"]?.instant ?? Timestamp(milliseconds: 0) }
 
     private var isWatching: Bool { status["watching"] != .boolean(false) }
+
+    /// The lines that name the cells of which nothing is known: those that the fleet cell does not hear, and
+    /// those that did not answer now. Source: K4, K5.
+    var unknown: [String] {
+        let dark = alerts.filter {
+            $0["alertname"]?.text == "CellDark" && $0["state"]?.text == "firing"
+        }.compactMap { $0["labels"]?["cell"]?.shown }
+        let heard =
+            dark.isEmpty
+            ? []
+            : [
+                "Nothing is known of \(dark.count == 1 ? "cell" : "cells") \(dark.joined(separator: ", ")): "
+                    + "people there are counted as they were last."
+            ]
+        let missing = missing.sentence.map { [Printout.capital($0) + "."] } ?? []
+        return (heard + missing).flatMap { ConsoleText.wrapped($0, style.columns) }
+            .map { style.loud($0) }
+    }
 
     // MARK: - The watch
 
@@ -169,7 +191,10 @@ struct StatusPage {
         let offline = notified.map { Int(clamping: $0) } ?? silent.count
         guard offline > 0 else { return [nobody] }
         guard !silent.isEmpty else {
-            return ["\(offline.grouped) OFFLINE, and no gap is open for them."]
+            guard let unnamed else {
+                return ["\(offline.grouped) OFFLINE, and no gap is open for them."]
+            }
+            return ConsoleText.wrapped("\(offline.grouped) OFFLINE; \(unnamed).", style.columns)
         }
         var lines = [style.bold("\(offline.grouped) silent, the newest first")]
         lines += suspected(offline)

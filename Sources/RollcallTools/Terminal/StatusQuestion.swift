@@ -53,7 +53,7 @@ package struct StatusQuestion: Sendable {
                 .init(name: "silent", value: .list(gaps.items)),
                 .init(name: "alerts", value: .list(listed.items)),
                 .init(name: "truncated", value: .boolean(!isWhole)),
-            ])
+            ]).with(.object(alerts[MissingCells.member] == nil ? [] : [server.missing.member]))
             let lack =
                 GapQuestion.lack(gaps.isWhole, gaps.items.count, limit: wanted)
                 ?? lack(regions.items.count, regions.isWhole, "regions")
@@ -67,7 +67,8 @@ package struct StatusQuestion: Sendable {
             status: status, regions: regions.items, silent: gaps.items,
             hasMoreOffline: !gaps.isWhole, alerts: alerts["alerts"]?.elements ?? [],
             unsure: unsure["responders"]?.elements.count ?? 0,
-            hasMoreUnsure: unsure["next"] != nil, limit: limit, style: style)
+            hasMoreUnsure: unsure["next"] != nil, limit: limit, style: style,
+            missing: server.missing, unnamed: nobody(gaps, server, status))
         return Printout(page.text)
     }
 
@@ -82,7 +83,9 @@ package struct StatusQuestion: Sendable {
         case .silent:
             let gaps = try gaps(server)
             items = gaps.items
-            lack = GapQuestion.lack(gaps.isWhole, items.count, limit: wanted)
+            lack =
+                nobody(gaps, server)
+                ?? GapQuestion.lack(gaps.isWhole, items.count, limit: wanted)
         case .regions:
             let regions = try allRegions(server)
             items = cut(regions.items).items
@@ -110,12 +113,23 @@ package struct StatusQuestion: Sendable {
     /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     private func gaps(
         _ server: ServerQuestions
-    ) throws(QuestionError) -> (items: [JSONTree], isWhole: Bool) {
+    ) throws(QuestionError) -> (items: [JSONTree], isWhole: Bool, rest: JSONTree) {
         let count = form.count(
             wanted, standard: Self.limitStandard, most: GapQuestion.limitMax)
         let found = try server.pages(
             Resource.gaps.path, [("state", "open")], list: "gaps", count: count)
-        return (found.items, found.isWhole)
+        return (found.items, found.isWhole, .object(found.rest))
+    }
+
+    /// Returns what is said if no gap is open, and the fleet cell was asked, which counts people and knows
+    /// nobody; nil where `status` has nobody OFFLINE.
+    private func nobody(
+        _ gaps: (items: [JSONTree], isWhole: Bool, rest: JSONTree), _ server: ServerQuestions,
+        _ status: JSONTree? = nil
+    ) -> String? {
+        guard gaps.items.isEmpty else { return nil }
+        if let status, status["responders"]?["OFFLINE"]?.whole ?? 0 == 0 { return nil }
+        return server.advice(onNobodyIn: gaps.rest)
     }
 
     /// The rows of a part of the JSON: the first of them, of regions those with most people OFFLINE, if

@@ -160,13 +160,14 @@ struct WatchPage {
 
     private var opening: [Line] {
         let unreached = page.unreached.map { Line(text: $0, mark: .loud) }
+        let unknown = page.unknown.map { Line(text: $0, mark: .loud) }
         guard let sentence = SentenceText(status) else {
             let isWatching = status["watching"] != .boolean(false)
-            return unreached
+            return unreached + unknown
                 + page.watch.map { Line(text: $0, mark: isWatching ? .plain : .loud) }
         }
         return unreached + wrapped(sentence.claim, sentence.level.isLoud ? .loud : .bold)
-            + (sentence.detail.isEmpty ? [] : wrapped(sentence.detail))
+            + (sentence.detail.isEmpty ? [] : wrapped(sentence.detail)) + unknown
     }
 
     // MARK: - Sections

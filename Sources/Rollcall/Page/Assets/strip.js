@@ -44,10 +44,13 @@ export async function loadStrip(context) {
     memory.strip = await askIfThere(stripPath(context));
     // Of how many of each region nothing is known, since their cells say nothing.
     const now = unlit.length && memory.strip ? await askIfThere("v1/regions") : null;
-    const unknown = new Map((now?.regions ?? []).map((one) => [one.region, one.unknown ?? 0]));
+    const told = new Map((now?.regions ?? []).map((one) => [one.region, one]));
     // An older server does not tell.
-    if (![...unknown.values()].some((number) => number > 0)) return;
-    for (const one of memory.strip.regions) if (one.now) one.now.unknown = unknown.get(one.region);
+    if (![...told.values()].some((one) => one.unknown > 0)) return;
+    for (const one of memory.strip.regions.filter((region) => region.now)) {
+      one.now.unknown = told.get(one.region)?.unknown ?? 0;
+      one.now.knownOnline = told.get(one.region)?.known_online;
+    }
   });
 }
 
@@ -245,8 +248,8 @@ function isDark({ now, must_be_staffed: mustBe }) {
 }
 
 // How many are ONLINE at least: of those of whom nothing is known any may be among those who were.
-function heard({ responders, unknown = 0 }) {
-  return Math.max(0, responders.ONLINE - unknown);
+function heard({ responders, unknown = 0, knownOnline }) {
+  return knownOnline ?? Math.max(0, responders.ONLINE - unknown);
 }
 
 // "98 of 98 silent", "unstaffed since 02:45", "78 of 81 ONLINE", "4 of 4 ONLINE as last known". Who is ONLINE and
@@ -264,8 +267,8 @@ function standing(region, cells, isSure = true) {
   const { ONLINE: online, OFFLINE: offline, DEGRADED: late, UNKNOWN: unknown } = now.responders;
   const all = amount(now.active);
   if (now.unknown) {
-    // What is left of the unknown, once all who were ONLINE are, was silent as last known.
-    const silent = Math.max(0, offline - Math.max(0, now.unknown - online));
+    // Those of whom nothing is known were ONLINE as last known, the rest of them silent.
+    const silent = Math.max(0, offline - Math.max(0, now.unknown - (online - heard(now))));
     return [[heard(now), "ONLINE"], [silent, "silent"], [late, "late"], [unknown, "not heard yet"],
       [now.unknown, "not known"]].filter(([number], place) => place === 0 || number > 0)
       .map(([number, word]) => `${amount(number)} ${word}`).join(", ");
