@@ -188,8 +188,9 @@ package final class CellBoard: Sendable {
             "rollcall_cell_role", .gauge,
             "1, with the part that this watch has in a fleet of many cells.")
         switch role {
+        // Whoever looks on before a split shows what a member of the old cell does.
         case .cell(let name):
-            page.sample(["role": .word("cell"), "cell": .bytes(name)], 1)
+            page.sample(["role": .word("cell"), "cell": .bytes(origin ?? name)], 1)
         case .alone, .fleet: page.sample(["role": .word("fleet")], 1)
         }
         page.family(
