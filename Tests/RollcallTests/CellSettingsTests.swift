@@ -88,7 +88,8 @@ import Testing
         throws
     {
         func told(_ cluster: String) throws -> [String] {
-            let yaml = "{cluster: {\(cluster)}, receivers: [{name: a, webhook: {url: 'https://a.example/'}}]}"
+            let receiver = "{name: a, webhook: {url: 'https://a.example/'}}"
+            let yaml = "{cluster: {\(cluster)}, receivers: [\(receiver)]}"
             return AlertAudience.all(try Configuration(yaml: yaml).policy)
                 .filter { !$0.receivers.isEmpty }.map { "\($0.name.word)" }
         }

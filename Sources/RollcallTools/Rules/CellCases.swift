@@ -127,10 +127,10 @@ enum CellCases {
         for blind in WatchRules.all(settings) where blind.name == "RollcallBlind" {
             test.at(
                 last, blind.name,
-                ["b1", "b2"].map { (instance: String) in
+                ["b1", "b2"].map { (name: String) in
                     WatchCases.firing(
-                        settings, blind, instance: instance,
-                        "\(instance) answers, but rollcall_watching is not 1.")
+                        settings, blind, instance: name,
+                        "\(name) answers, but rollcall_watching is not 1.")
                 })
         }
         return test

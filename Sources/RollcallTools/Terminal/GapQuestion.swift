@@ -139,7 +139,7 @@ package struct GapQuestion: Sendable {
             if counts["rows"]?.elements.isEmpty ?? true,
                 let nobody = server.advice(onNobodyIn: counts)
             {
-                return .none(nobody, as: counts, form, style)
+                return .withoutRows(nobody, counts, form, style)
             }
             guard form == .table else {
                 return RecordColumns.gapCounts(by: by).counted(counts, form, style)

@@ -72,8 +72,8 @@ extension Printout {
     }
 
     /// A table of counts without rows, for the reason `why`.
-    static func none(
-        _ why: String, as counts: JSONTree, _ form: OutputForm, _ style: ConsoleStyle
+    static func withoutRows(
+        _ why: String, _ counts: JSONTree, _ form: OutputForm, _ style: ConsoleStyle
     ) -> Printout {
         switch form {
         case .table: sentence(why, style)
