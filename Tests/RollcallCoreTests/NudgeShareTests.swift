@@ -48,7 +48,8 @@ import Testing
     }
 
     @Test func `K2: without slots there is no turn`() throws {
-        let map = try #require(CellMap(first: [.init(name: [0x61], urls: [Array("http://a".utf8)])]))
+        let map = try #require(
+            CellMap(first: [.init(name: [0x61], urls: [Array("http://a".utf8)])]))
         let none = NudgeShare(map, own: 7)
         #expect(none.next(from: Timestamp(milliseconds: Self.start), rate: 5) == nil)
         let all = NudgeShare(map, own: 0)

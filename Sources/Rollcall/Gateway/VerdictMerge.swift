@@ -66,7 +66,9 @@ struct VerdictMerge {
     /// True of an answer that says what became of items, or why they are not taken: another one is no fault of the
     /// client's, nor is what a gateway believes of whose they are, and a cell that is busy takes it later.
     static func isVerdict(_ answer: HTTPCallAnswer) -> Bool {
-        guard ![408, 421, 429].contains(answer.status), Gateway.isDocument(answer) else { return false }
+        guard ![408, 421, 429].contains(answer.status), Gateway.isDocument(answer) else {
+            return false
+        }
         if answer.status >= 400 { return true }
         return (try? JSONTree(reading: answer.body))?["accepted"]?.whole != nil
     }
