@@ -12,7 +12,7 @@ struct Item: Sendable, Equatable {
 
 /// An `ItemQueue` holds items that go in their order, with pauses of their own.
 struct ItemQueue {
-    /// Whose items they are.
+    /// The people that the items are about.
     enum Name: Hashable, Sendable {
         /// They were not sent yet, or nobody knows what became of them.
         case fresh
@@ -22,7 +22,7 @@ struct ItemQueue {
 
     /// Of what waits.
     private(set) var bytes = 0
-    /// How many items each has, those in the body too.
+    /// Items of each, those in the body too.
     private(set) var people: [String: Int] = [:]
     /// Attempts in vain in a row.
     var failures = 0

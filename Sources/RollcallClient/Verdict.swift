@@ -9,7 +9,7 @@ struct Verdict: Decodable, Sendable {
         let detail: String
     }
 
-    /// What a cell did not take, by its places in the body.
+    /// Items that a cell did not take, by their places in the body.
     struct Missing: Decodable, Sendable {
         let cell: String
         let items: [Int]
@@ -42,7 +42,7 @@ struct Verdict: Decodable, Sendable {
         }
     }
 
-    /// How many were rejected and are not named: Rollcall names some only.
+    /// Rejected items that are not named: Rollcall names some only.
     func unnamed(of count: Int) -> Int {
         count - accepted - duplicates - rejected.count - away.count
     }

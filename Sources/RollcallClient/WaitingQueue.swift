@@ -53,7 +53,7 @@ struct WaitingQueue {
         _ line: Data, _ route: Route, person: String
     ) -> (isQueued: Bool, dropped: [Data]) {
         var dropped: [Data] = []
-        while count >= itemsMax || bytes + line.count > bytesMax, let oldest = giveWay() {
+        while count >= itemsMax || bytes + line.count > bytesMax, let oldest = takeOldest() {
             dropped.append(oldest.line)
         }
         guard count < itemsMax, bytes + line.count <= bytesMax else {
@@ -67,7 +67,7 @@ struct WaitingQueue {
     }
 
     /// Takes out the oldest item that waits; nil if none does.
-    private mutating func giveWay() -> Item? {
+    private mutating func takeOldest() -> Item? {
         let first = { (queue: ItemQueue) in queue.first?.number ?? .max }
         guard let name = queues.min(by: { first($0.value) < first($1.value) })?.key,
             let item = queues[name]?.takeFirst()

@@ -172,7 +172,7 @@ class CellPageTests(PageTestCase):
         told = {one["region"]: one for one in self.gateway.get("/v1/regions").json()["regions"]
                 if one.get("unknown")}
         for region, one in told.items():
-            heard = one["responders"]["ONLINE"] - one["unknown"]
+            heard = one["known_online"]
             row = f"document.querySelector('[data-strip=\"{region}\"] .strip-end').innerText"
             now.until(f"{row} === '{heard} ONLINE, {one['unknown']} not known'", region, SOON)
 

@@ -166,7 +166,7 @@ import Testing
         #expect(
             Summary.list(journalBytes: Summary.journalBytes(of: [said, said])) == [said, said])
         #expect(Summary(journalBytes: said.journalBytes) == said)
-        #expect(Summary(journalBytes: Array(said.journalBytes.dropLast())) == nil)
+        #expect(Summary(journalBytes: Array(said.journalBytes.dropLast(2))) == nil)
         #expect(Event.summaries([said]).isCredible)
         var late = said
         late.through = said.through - .seconds(1)

@@ -98,7 +98,7 @@ import Testing
         for part in [
             "#   rollcall manifest rules --config.file rollcall.yml --job ops/watch --runbook-url "
                 + "'https://wiki.example.org/books' --page-url 'https://watch.example.org' --tests > ",
-            "expr: up{job=\"ops/watch\"} unless",
+            "up{job=\"ops/watch\"}\n",
             "expr: up{job=\"ops/watch\"} == 0 or absent(up{job=\"ops/watch\"})\n",
             "runbook_url: https://wiki.example.org/books/RollcallDown.md\n",
             "page_url: https://watch.example.org/silent{{ with",

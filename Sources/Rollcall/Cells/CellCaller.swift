@@ -170,8 +170,8 @@ struct CellCaller {
         _ = peers(.put, ["active": active.tree, "nobody": nobody.tree], of: cell)
     }
 
-    /// Tells a cell of masses; false if it did not take them.
-    func tell(_ masses: [FleetMass], to cell: CellMap.Cell) -> Bool {
+    /// Hands a cell masses; false if it did not take them.
+    func hand(_ masses: [FleetMass], to cell: CellMap.Cell) -> Bool {
         var body: [UInt8] = []
         (["masses": .list(masses.map(\.tree))] as JSONTree).append(to: &body)
         return answer(to: .put, Resource.cellMasses.path, of: cell, body)?.status == 200

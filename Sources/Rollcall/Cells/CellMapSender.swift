@@ -125,7 +125,7 @@ private final class CellMapWorker: @unchecked Sendable {
                 tend(cell, map)
                 listen(to: cell)
                 settleSilences(of: cell)
-                tellMasses(to: cell)
+                handMasses(to: cell)
             }
         }
     }
@@ -284,13 +284,13 @@ private final class CellMapWorker: @unchecked Sendable {
     }
 
     /// Tells a cell of the masses that were decided, or went on, since it was told last.
-    private func tellMasses(to cell: CellMap.Cell) {
+    private func handMasses(to cell: CellMap.Cell) {
         let masses = board.masses
         guard var work = works[cell.name], work.standing.problem == nil else { return }
         let now = ClockReading.now().elapsed
-        let news = masses.filter { work.masses[$0.number] != $0 }.prefix(FleetMass.toldMax)
+        let news = masses.filter { work.masses[$0.number] != $0 }.prefix(FleetMass.handedMax)
         guard !news.isEmpty, now >= work.massesFrom else { return }
-        if caller.tell(Array(news), to: inOrder(cell, work)) {
+        if caller.hand(Array(news), to: inOrder(cell, work)) {
             for mass in news { work.masses[mass.number] = mass }
             if work.masses.count > 2 * masses.count + 64 {
                 let held = Set(masses.map(\.number))

@@ -5,7 +5,7 @@ import RollcallSupport
 /// Masses as the fleet cell tells its cells of them. Source: C1, K2.
 extension FleetMass {
     /// Masses in one request at most.
-    static let toldMax = 1000
+    static let handedMax = 1000
 
     /// The mass as JSON.
     var tree: JSONTree {
@@ -36,7 +36,7 @@ extension FleetMass {
 
     /// The masses of a request's body; nil if it holds no list of them.
     static func list(_ tree: JSONTree) -> [FleetMass]? {
-        guard case .list(let values) = tree["masses"], values.count <= toldMax else { return nil }
+        guard case .list(let values) = tree["masses"], values.count <= handedMax else { return nil }
         let masses = values.compactMap { FleetMass($0) }
         return masses.count == values.count ? masses : nil
     }

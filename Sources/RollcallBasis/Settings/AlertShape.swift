@@ -32,7 +32,7 @@ package struct AlertShape: Sendable {
         }
     }
 
-    /// What cells and the fleet cell tell of each other.
+    /// The alerts of cells and the fleet cell about each other.
     fileprivate static func ofCells(_ rules: AlertRules, _ role: FleetRole) -> [AlertShape] {
         switch role {
         case .whole: []

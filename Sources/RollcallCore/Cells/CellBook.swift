@@ -37,7 +37,7 @@ package struct CellBook: Sendable {
         /// True before it said anything, and while it may be waited for.
         var isAwaited: Bool { position == 0 && !isDark }
 
-        /// What it said of a region last, or of all of them, without causes.
+        /// The numbers of a region, or of all of them, as it said them last, without causes.
         func numbers(in region: UInt32?) -> RegionSummary {
             region.map { regions[$0] ?? RegionSummary() } ?? total
         }

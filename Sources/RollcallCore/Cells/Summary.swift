@@ -35,7 +35,7 @@ package struct Summary: Equatable, Sendable {
         /// All of the region in this cell, not the difference.
         package var summary = RegionSummary()
         /// Of those who fell silent.
-        package var silent: [Silent] = []
+        package var silent: [SilentPeople] = []
 
         /// Bytes that it takes in the journal, about.
         package var size: Int {
@@ -48,7 +48,7 @@ package struct Summary: Equatable, Sendable {
             guard kind.hasRegion else { return }
             archive.code(&region)
             if kind == .region { return summary.code(&archive) }
-            archive.code(&silent, empty: Silent()) { archive, silent in
+            archive.code(&silent, empty: SilentPeople()) { archive, silent in
                 archive.code(&silent.ago)
                 archive.code(&silent.people)
             }
@@ -72,18 +72,6 @@ package struct Summary: Equatable, Sendable {
         package init() {}
 
         init(name: [UInt8], at: Timestamp) { (self.name, self.at) = (name, at) }
-    }
-
-    /// Different people who fell out of contact at one instant. Source: C1.
-    package struct Silent: Equatable, Sendable {
-        /// Observed time since then.
-        package var ago = Milliseconds(0)
-        /// Below 0 if so many are not counted there any more: they fell silent again, or are here no more.
-        package var people = 0
-
-        package init() {}
-
-        init(ago: Milliseconds, people: Int) { (self.ago, self.people) = (ago, people) }
     }
 
     /// The cell that says it.

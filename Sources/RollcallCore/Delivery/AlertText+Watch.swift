@@ -8,7 +8,7 @@ extension AlertText {
     /// Source: K4.
     var darkHeadline: String { "Nothing is heard of cell \(cell)" }
 
-    /// The same, once it is past.
+    /// The claim, once it is past.
     var darkOver: String {
         "\(member.name == .cellDark ? "cell \(cell)" : "the fleet cell") was not heard"
     }

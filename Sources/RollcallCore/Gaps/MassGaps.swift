@@ -97,7 +97,7 @@ struct MassGaps: Sendable {
     }
 
     /// Takes the regions in which somebody fell silent of whom it was not said yet, with those people.
-    mutating func takeSilent(_ now: ObservedTime) -> [(region: UInt32, silent: [Summary.Silent])] {
+    mutating func takeSilent(_ now: ObservedTime) -> [(region: UInt32, silent: [SilentPeople])] {
         if silent.isEmpty { return [] }
         defer { silent = [:] }
         return silent.keys.sorted().map { region in
@@ -106,17 +106,17 @@ struct MassGaps: Sendable {
             }
             return (
                 region,
-                counts.keys.sorted().map { Summary.Silent(ago: now - $0, people: counts[$0] ?? 0) }
+                counts.keys.sorted().map { SilentPeople(ago: now - $0, people: counts[$0] ?? 0) }
             )
         }
     }
 
     /// All who fell silent within 60 s in a region.
-    func allSilent(in region: UInt32, _ now: ObservedTime) -> [Summary.Silent] {
+    func allSilent(in region: UInt32, _ now: ObservedTime) -> [SilentPeople] {
         guard let people = regions[region]?.people else { return [] }
         return people.counts
             .filter { (0..<RecentPeople.span.count).contains((now - $0.at).count) }
-            .map { Summary.Silent(ago: now - $0.at, people: $0.people) }
+            .map { SilentPeople(ago: now - $0.at, people: $0.people) }
     }
 
     /// A mass that another watch decided has this number: the next of this one gets another.

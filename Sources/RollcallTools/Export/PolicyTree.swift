@@ -14,16 +14,18 @@ enum PolicyTree {
         guard case .mapping(let members) = object(said[...], configuration, at: 0) else {
             return []
         }
-        return Array(SettingValue.mapping(members + role(policy.role)).json.utf8)
+        return Array(SettingValue.mapping(members + role(policy)).json.utf8)
     }
 
-    /// The settings that give a watch this part in a fleet, with names that nobody has: which cells there
-    /// are decides nothing.
-    private static func role(_ role: FleetRole) -> [(key: String, value: SettingValue)] {
+    /// The settings that give a watch this part in a fleet. Which cells there are decides nothing: they have names
+    /// that nobody has.
+    private static func role(_ policy: Policy) -> [(key: String, value: SettingValue)] {
         let value: SettingValue
-        switch role {
+        switch policy.role {
         case .whole: return []
-        case .cell: value = .mapping([("cell", .word("cell"))])
+        case .cell:
+            let name = policy.cell.isEmpty ? Array("cell".utf8) : policy.cell
+            value = .mapping([("cell", .text(name))])
         case .fleet:
             let cell = SettingValue.mapping([("url", .word("http://cell.invalid"))])
             value = .mapping([("cells", .mapping([("cell", cell)]))])

@@ -36,9 +36,10 @@ enum RulesFile {
             # Rollcall an `instance` that stays the same when it is restarted elsewhere (a name, not a Pod's
             # address): another instance is another alert.
             #
-            # Several Rollcalls are judged each by itself: each knows a fleet of its own. The cells of one fleet are
-            # known by `rollcall_cell_role`: print rules by the settings of the fleet cell, and scrape it, all cells
-            # and gateways in this job. What the fleet cell decides is asked of no cell, and a gateway watches nobody.
+            # Several Rollcalls are judged each by itself: each knows a fleet of its own. The cells of one
+            # fleet are known by `rollcall_cell_role`: print rules by the settings of the fleet cell, and
+            # scrape it, all cells and gateways in this job. What the fleet cell decides is asked of no cell,
+            # and a gateway watches nobody.
             #
             # Thresholds, `for`, `keep_firing_for`, severities, labels and annotations are those of the
             # settings. What a scrape cannot tell is said beside the rule, and of all of them: `for` runs in

@@ -1,7 +1,7 @@
 import RollcallBasis
 import RollcallSupport
 
-/// What is said where somebody asks the fleet cell for people: it has none, so that nothing is found.
+/// The advice for whoever asks the fleet cell for people: it has none, so that nothing is found.
 /// Source: K2.
 extension ServerQuestions {
     /// Cells that are named at most.

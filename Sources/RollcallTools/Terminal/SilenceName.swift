@@ -1,6 +1,6 @@
 import RollcallSupport
 
-/// What a silence is called on a command line: its number, and in a fleet of cells `CELL/NUMBER`, as numbers
+/// The name of a silence on a command line: its number, and in a fleet of cells `CELL/NUMBER`, as numbers
 /// are each cell's own; without a cell it is the fleet cell's. Source: K5.
 struct SilenceName: Equatable, Sendable {
     let number: Int64

@@ -37,10 +37,12 @@ export function stripPath({ status: watch, now, memory }) {
   });
 }
 
-/** Asks for it into `memory.strip`, twice a minute; at once when a window begins or ends. */
+/** Asks for it into `memory.strip`, twice a minute; at once when a window begins or ends, and often while cells are away. */
 export async function loadStrip(context) {
   const { askIfThere, every, memory, status: watch, unlit = [] } = context;
-  await every(`strip ${watch.watching} ${Boolean(memory.areAllInStrip)} ${unlit}`, 30, async () => {
+  // A cell that does not answer is known to be silent some seconds later.
+  const seconds = unlit.length ? 5 : 30;
+  await every(`strip ${watch.watching} ${Boolean(memory.areAllInStrip)} ${unlit}`, seconds, async () => {
     memory.strip = await askIfThere(stripPath(context));
     // Of how many of each region nothing is known, since their cells say nothing.
     const now = unlit.length && memory.strip ? await askIfThere("v1/regions") : null;
