@@ -240,4 +240,31 @@ import Testing
         _ = fleet.fleet.fold(.summaries([said]), at: SmallFleet.instant(12))
         #expect(fleet.fleet.aggregates.active == 7)
     }
+
+    @Test func `B2, K2: a write in a cell is a beat of its source at the fleet cell, too`() {
+        var fleet = SmallFleet()
+        let beat = Event.heartbeat(source: EventSource.standard, every: .seconds(10))
+        _ = fleet.fleet.fold(beat, at: SmallFleet.instant(0))
+        _ = fleet.cells[0].fold(beat, at: SmallFleet.instant(0))
+        for second in stride(from: Int64(5), through: 60, by: 5) {
+            fleet.report(["a1"], to: 0, at: second)
+        }
+        fleet.pass(to: 80)
+        #expect(!fleet.fleet.sight.feed.isAllMissing)
+        fleet.pass(to: 87)
+        #expect(fleet.fleet.sight.feed.isAllMissing)
+    }
+
+    @Test func `K2: an alert of a cell names it`() {
+        var policy = Policy()
+        (policy.role, policy.cell) = (.cell, Array("north-1".utf8))
+        var engine = Engine(policy: policy)
+        _ = engine.fold(.start(), at: SmallFleet.instant(0))
+        _ = engine.fold(.policy(policy), at: SmallFleet.instant(0))
+        _ = engine.fold(.fleetCell(isDark: true), at: SmallFleet.instant(20))
+        engine.settle()
+        let key = AlertKey(name: .fleetDark, subject: .all)
+        let labels = engine.alerting.board[key]?.labels ?? []
+        #expect(labels.value(of: Label.cell) == Array("north-1".utf8))
+    }
 }
