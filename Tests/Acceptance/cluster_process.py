@@ -224,11 +224,12 @@ cluster:
     def leader(self, seconds=30):
         """The name of the one that leads and takes writes."""
         def leads():
-            found = [name for name in self.names if self._leads(name)]
+            found = [name for name in self.names if self.leads(name)]
             return found[0] if len(found) == 1 else None
         return eventually(leads, seconds, "one member leads", every=0.02)
 
-    def _leads(self, name):
+    def leads(self, name):
+        """True if this one leads and takes writes."""
         try:
             url = f"http://{self.all[name].address}/-/leader"
             with urllib.request.urlopen(url, timeout=1) as answer:

@@ -179,7 +179,7 @@ class ClusterOrderTests(ClusterTestCase):
         members.names = [other]
         self.listed(members, leader, other, "d")
         members[other].kill()
-        eventually(lambda: members._leads("d"), 20, "d leads now that it is a member")
+        eventually(lambda: members.leads("d"), 20, "d leads now that it is a member")
 
     def test_a_leader_hands_over_when_it_is_asked_to(self):
         """S17: without a pause of half a second, and does not take the lead back."""

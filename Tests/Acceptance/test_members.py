@@ -60,7 +60,7 @@ class MembersTests(ClusterTestCase):
         leader = members.leader()
         members[leader].pause()
         others = [name for name in members.names if name != leader]
-        eventually(lambda: any(members._leads(name) for name in others), 15, "another leads")
+        eventually(lambda: any(members.leads(name) for name in others), 15, "another leads")
         members[leader].resume()
         # It steps down at once; whom it follows it reads in the log.
         eventually(

@@ -226,7 +226,7 @@ class MembersWritesTests(ClusterTestCase):
         self.assertLess(time.monotonic() - began, 5.5)
         self.problem(answer, 503)
         others = [n for n in members.names if n != leader]
-        eventually(lambda: any(members._leads(n) for n in others), 20, "another leads")
+        eventually(lambda: any(members.leads(n) for n in others), 20, "another leads")
         members[leader].resume()
 
         def done():
@@ -263,7 +263,7 @@ class MembersWritesTests(ClusterTestCase):
             members[leader].kill()
             asking.join(10)
             others = [n for n in members.names if n != leader]
-            eventually(lambda: any(members._leads(n) for n in others), 20, "another leads")
+            eventually(lambda: any(members.leads(n) for n in others), 20, "another leads")
 
             def again():
                 answer = members[others[0]].client(10).request(

@@ -1,5 +1,5 @@
-"""A cell of two members gives half of its people to a new one under load, with a ledger of everything that was
-sent through a gateway: nobody is lost, and nothing is counted twice. Source: K6.
+"""A cell of two members gives half of its people to a new one under load, or moves to other machines, with a ledger
+of everything that was sent through a gateway: nobody is lost, and nothing is counted twice. Source: K6, S15.
 
     ROLLCALL_SPLIT_PEOPLE  so many more have been enrolled when it is split under load; 0 without it
     ROLLCALL_SPLIT_KILLS   how many are killed on the way; 8 without it
@@ -179,6 +179,37 @@ class SplitTests(ClusterTestCase):
         ranges = ((0, 2048), (2048, 3072), (3072, 4096))
         for part, (first, last) in zip(parts, ranges):
             self.assertEqual(part, {one for one in ids if first <= slot(one) < last})
+
+    def test_a_cell_moves_to_other_machines(self):
+        """Members elsewhere join it, the fleet cell is told their addresses, and the old ones are taken out."""
+        self.start()
+        ids, ledgers = self.report()
+        moved = Members(self, self.etcd, names=["a2", "a3"], prefix="/a", cell="a")
+
+        def at_the_leader(method, name):
+            for members in (self.old, moved):
+                for leader in members.names:
+                    if members.leads(leader):
+                        answer = members[leader].request(method, f"/v1/cluster/members/{name}")
+                        return answer.status in (200, 404 if method == "DELETE" else 409)
+            return False
+
+        for name in moved.names:
+            eventually(lambda name=name: at_the_leader("PUT", name), PATIENCE, f"{name} is named")
+            moved.start(name)
+            eventually(lambda name=name: (moved.standing(name) or {}).get("confirmed"), PATIENCE, f"{name} follows")
+        self.name(a=moved)
+        eventually(lambda: self.version(self.fleet_cell) == 2, PATIENCE, "the map has the new addresses")
+        for name in self.old.names:
+            self.assertEqual(self.old[name].stop(), 0)
+        moved.leader(PATIENCE)
+        for name in self.old.names:
+            eventually(lambda name=name: at_the_leader("DELETE", name), PATIENCE, f"{name} is taken out")
+        self.go_on(ledgers)
+        self.assertEqual(self.people_of(moved), set(ids))
+        taken = moved[moved.leader()].scrape()("rollcall_updates_total", outcome="accepted")
+        self.assertEqual(taken, sum(one.rounds * len(one.ids) for one in ledgers))
+        self.check_same(moved)
 
     def test_why_a_new_cell_waits_is_told(self):
         self.start()
