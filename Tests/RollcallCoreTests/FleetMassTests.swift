@@ -143,11 +143,12 @@ import Testing
         fleet.report(ids("b", 3), to: 1, at: 30)
         fleet.pass(to: 100)
         fleet.fleet = try copy(fleet.fleet)
+        let number = fleet.fleet.masses.masses.first?.number
         #expect(fleet.fleet.masses.masses.map(\.members) == [6])
         fleet.pass(to: 121)
         // The three belong to the same, within 60 s of the six.
         #expect(fleet.fleet.masses.masses.map(\.members) == [9])
-        #expect(fleet.fleet.masses.masses.map(\.number) == [1])
+        #expect(fleet.fleet.masses.masses.map(\.number) == [number])
         fleet.cells[0] = try copy(fleet.cells[0])
         #expect(causes(fleet.cells[0])["a0"] == .massGap)
     }
@@ -167,6 +168,52 @@ import Testing
         fleet.cells[0].sayAll()
         fleet.pass(to: 97)
         #expect(fleet.fleet.masses.masses.map(\.members) == [6])
+    }
+
+    @Test func `K2: who fell silent before a fleet cell was away is not counted for ever`() {
+        var fleet = SmallFleet()
+        fleet.report(ids("a", 3), to: 0, at: 0)
+        fleet.report(ids("b", 2), to: 1, at: 100)
+        fleet.pass(to: 95)
+        // It was away, and its cells went on; their people are as silent as before.
+        let away = Milliseconds.seconds(600)
+        for place in fleet.cells.indices {
+            fleet.cells[place].advance(to: SmallFleet.instant(95) + away)
+            fleet.cells[place].sayAll()
+        }
+        var said: [Summary] = []
+        for place in fleet.cells.indices {
+            said.append(
+                fleet.cells[place].takeSummary(
+                    of: SmallFleet.name(place), position: 10_000,
+                    through: SmallFleet.instant(95) + away))
+        }
+        _ = fleet.fleet.fold(.start(), at: SmallFleet.instant(95) + away)
+        _ = fleet.fleet.fold(.summaries(said), at: SmallFleet.instant(95) + away)
+        #expect(fleet.fleet.masses.masses == [])
+    }
+
+    @Test func `B2, K2: that a cell runs again is no beat of a source`() {
+        var policy = Policy()
+        policy.role = .cell
+        var cell = Engine(policy: policy)
+        _ = cell.fold(.start(), at: SmallFleet.instant(0))
+        let beat = Event.heartbeat(source: EventSource.standard, every: .seconds(10))
+        _ = cell.fold(beat, at: SmallFleet.instant(1))
+        func said(_ position: Int64, _ seconds: Int64) -> [Timestamp] {
+            cell.takeSummary(
+                of: SmallFleet.name(0), position: position, through: SmallFleet.instant(seconds)
+            ).sources.map(\.at)
+        }
+        #expect(said(1, 2) == [cell.clock.wall(SmallFleet.instant(1))])
+        _ = cell.fold(.start(), at: SmallFleet.instant(20))
+        cell.sayAll()
+        #expect(said(2, 21) == [])
+        _ = cell.fold(beat, at: SmallFleet.instant(22))
+        #expect(said(3, 23).count == 1)
+        // One that beats often is not said each time.
+        _ = cell.fold(beat, at: SmallFleet.instant(24))
+        #expect(said(4, 25) == [])
     }
 
     @Test func `I11, K2: whoever is erased is one of them no more`() {

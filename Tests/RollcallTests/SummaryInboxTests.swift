@@ -131,4 +131,30 @@ import Testing
         #expect(Event.summaries(said).isCredible)
         #expect(Summary.list(journalBytes: Summary.journalBytes(of: said)) == said)
     }
+
+    @Test func `K6, C1: who fell silent did so when they did, whenever it counts`() {
+        var inbox = SummaryInbox()
+        let now = Self.wall(30_000)
+        var said = Self.summary("a", through: 10_000)
+        var change = Summary.Change(at: Self.wall(9000), kind: .silent, region: Array("north".utf8))
+        for (ago, people) in [(0, 2), (20_000, -1), (45_000, -3)] as [(Int64, Int)] {
+            var silent = SilentPeople()
+            (silent.ago, silent.people) = (Milliseconds(ago), people)
+            change.silent.append(silent)
+        }
+        said.changes = [change]
+        inbox.put(said, at: now)
+        inbox.put(Self.summary("b", through: 12_000, isWhole: true), at: now)
+        let taken = inbox.take(
+            through: Self.wall(29_000), splits: [(Array("a".utf8), Array("b".utf8))])
+        // Whoever is 60 s ago by then is none of them any more.
+        #expect(taken.first?.changes.first?.silent.map(\.ago.count) == [20_000, 40_000])
+        // One whose clock is ahead says it of now.
+        said.through = Self.wall(40_000)
+        said.changes[0].at = Self.wall(35_000)
+        var other = SummaryInbox()
+        other.put(said, at: now)
+        let clamped = other.take(through: now).first?.changes.first
+        #expect(clamped?.silent.map(\.ago.count) == [0, 15_000, 40_000])
+    }
 }

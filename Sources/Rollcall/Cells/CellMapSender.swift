@@ -76,6 +76,10 @@ private final class CellMapWorker: @unchecked Sendable {
         /// The masses that it was told of, by their numbers, each as it was then.
         var masses: [Int64: FleetMass] = [:]
         var massesFrom = Int64.min / 4
+        /// The revision of the masses that it was told of, all of them.
+        var massesRevision: Int64 = 0
+        /// The time by which its clock is ahead.
+        var ahead = Milliseconds(0)
         /// The address that answered last.
         var url: [UInt8] = []
     }
@@ -248,6 +252,8 @@ private final class CellMapWorker: @unchecked Sendable {
         else { return }
         if let said = caller.summary(of: inOrder(cell, work), after: work.position) {
             (work.position, work.url) = (said.summary.position, said.url)
+            // Only whose clock is ahead says something of later than now.
+            work.ahead = max(Milliseconds(0), said.summary.through - ClockReading.now().wall)
             writer.hear(said.summary)
             if !said.wanted.isEmpty { asker.ask(for: cell.name, said.wanted) }
         }
@@ -285,12 +291,21 @@ private final class CellMapWorker: @unchecked Sendable {
 
     /// Tells a cell of the masses that were decided, or went on, since it was told last.
     private func handMasses(to cell: CellMap.Cell) {
-        let masses = board.masses
-        guard var work = works[cell.name], work.standing.problem == nil else { return }
+        guard var work = works[cell.name], work.standing.problem == nil,
+            work.massesRevision != board.massesRevision
+        else { return }
         let now = ClockReading.now().elapsed
-        let news = masses.filter { work.masses[$0.number] != $0 }.prefix(FleetMass.handedMax)
-        guard !news.isEmpty, now >= work.massesFrom else { return }
-        if caller.hand(Array(news), to: inOrder(cell, work)) {
+        guard now >= work.massesFrom else { return }
+        let (masses, revision) = board.masses
+        let changed = masses.filter { work.masses[$0.number] != $0 }
+        // Those of which it knows nothing go first, then those that it heard of longest ago.
+        let news = changed.sorted { a, b in
+            let (one, other) = (work.masses[a.number]?.to, work.masses[b.number]?.to)
+            return one == other
+                ? a.number < b.number : one ?? .distantPast < other ?? .distantPast
+        }.prefix(FleetMass.handedMax)
+        if news.count == changed.count { work.massesRevision = revision }
+        if news.isEmpty || caller.hand(news.map { $0.by(work.ahead) }, to: inOrder(cell, work)) {
             for mass in news { work.masses[mass.number] = mass }
             if work.masses.count > 2 * masses.count + 64 {
                 let held = Set(masses.map(\.number))
@@ -298,6 +313,7 @@ private final class CellMapWorker: @unchecked Sendable {
             }
         } else {
             work.massesFrom = now + Self.massesAgain
+            work.massesRevision = 0
         }
         works[cell.name] = work
     }

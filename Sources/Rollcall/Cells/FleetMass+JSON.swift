@@ -7,6 +7,13 @@ extension FleetMass {
     /// Masses in one request at most.
     static let handedMax = 1000
 
+    /// The mass as a clock sees it that is so much ahead.
+    func by(_ ahead: Milliseconds) -> FleetMass {
+        var mass = self
+        (mass.since, mass.to) = (since + ahead, to + ahead)
+        return mass
+    }
+
     /// The mass as JSON.
     var tree: JSONTree {
         [

@@ -49,8 +49,9 @@ package final class CellBoard: Sendable {
         var hasUnlit = false
         /// Those of the fleet cell; nil elsewhere.
         var silences: FleetSilences?
-        /// Those that the fleet cell has decided lately.
+        /// Those that the fleet cell has decided lately, and how often they changed.
         var masses: [FleetMass] = []
+        var massesRevision: Int64 = 0
     }
 
     /// The part that this watch has in a fleet.
@@ -94,7 +95,11 @@ package final class CellBoard: Sendable {
         state.withLock { state in
             (state.origin, state.hasUnlit) = (origin, hasUnlit)
             state.isFleetCellDark = isFleetCellDark
-            (state.silences, state.masses) = (silences, masses)
+            state.silences = silences
+            if state.masses != masses {
+                state.masses = masses
+                state.massesRevision += 1
+            }
             guard state.map != map else { return }
             state.map = map
             if case .cell(let name) = role {
@@ -157,7 +162,12 @@ package final class CellBoard: Sendable {
     var silences: FleetSilences? { state.withLock { $0.silences } }
 
     /// The masses that the fleet cell has decided lately, by their numbers: every cell is told of them.
-    var masses: [FleetMass] { state.withLock { $0.masses } }
+    var masses: (list: [FleetMass], revision: Int64) {
+        state.withLock { ($0.masses, $0.massesRevision) }
+    }
+
+    /// Rises with each change of the masses; 0 before the first.
+    var massesRevision: Int64 { state.withLock { $0.massesRevision } }
 
     // MARK: - The fleet cell, as a cell knows it
 

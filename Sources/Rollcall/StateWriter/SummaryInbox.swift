@@ -27,8 +27,8 @@ struct SummaryInbox {
         var summary = summary
         if summary.through > now {
             summary.through = now
-            for place in summary.changes.indices {
-                summary.changes[place].at = min(summary.changes[place].at, now)
+            for place in summary.changes.indices where summary.changes[place].at > now {
+                summary.changes[place].move(to: now)
             }
         }
         var cell = cells[summary.cell] ?? Cell()
@@ -59,7 +59,7 @@ struct SummaryInbox {
         return take(through: wall, but: kept).map { summary in
             guard joined.contains(summary.cell) else { return summary }
             var summary = summary
-            for place in summary.changes.indices { summary.changes[place].at = wall }
+            for place in summary.changes.indices { summary.changes[place].move(to: wall) }
             // What it says of that instant was said by then.
             summary.through = max(summary.through, wall)
             return summary
@@ -89,6 +89,8 @@ struct SummaryInbox {
                 }.count
                 if count > 0 {
                     var part = first
+                    // These come with the rest.
+                    part.sources = []
                     part.changes = Array(said.prefix(count))
                     // What is left of this instant comes with the next turn.
                     part.through = count < said.count ? said[count - 1].at : wall

@@ -20,8 +20,8 @@ struct CellReport: Sendable {
     private var hasInput = false
     /// True if all is to be said.
     private(set) var isWhole = true
-    /// The instant at which it was said last which sources beat.
-    private var saidAt = RunningTime.distantPast
+    /// The last beat of each source that was said.
+    private var beats: [[UInt8]: RunningTime] = [:]
 
     init() {}
 
@@ -72,9 +72,18 @@ struct CellReport: Sendable {
     mutating func takeSources(
         _ feed: Feed, _ clock: ObservationClock, isAll: Bool
     ) -> [Summary.Source] {
-        defer { saidAt = clock.now }
-        return feed.sources.filter { isAll || $0.lastBeat >= saidAt }
-            .map { Summary.Source(name: $0.name, at: clock.wall($0.lastBeat)) }
+        let news = feed.sources.filter { source in
+            guard !source.isAssumed else { return false }
+            // One that writes all the time is not said again each second.
+            guard !isAll, let said = beats[source.name] else { return true }
+            return (source.lastBeat - said).count * 4 >= source.every.count
+        }
+        for source in news { beats[source.name] = source.lastBeat }
+        if beats.count > 2 * Feed.sourcesMax {
+            let known = Set(feed.sources.map(\.name))
+            beats = beats.filter { known.contains($0.key) }
+        }
+        return news.map { Summary.Source(name: $0.name, at: clock.wall($0.lastBeat)) }
     }
 
     /// Takes what was not said yet; from now on changes are noted.

@@ -3,10 +3,14 @@
 package struct FleetMasses: Sendable {
     /// A mass to which nobody came for so long is handed out no more: no cell that is heard lacks it then.
     private static let handedFor = Milliseconds.seconds(10 * 60)
+    /// Those of whom it was heard so long ago are forgotten, whatever was seen meanwhile.
+    private static let heardFor = Milliseconds.seconds(10 * 60)
 
     /// Different people of one cell who fell silent at one instant.
     private struct Fallen: Equatable {
         var at = ObservedTime.distantPast
+        /// The instant at which the fleet cell heard of them.
+        var heardAt = RunningTime.distantPast
         var cell: [UInt8] = []
         var people = 0
     }
@@ -22,8 +26,13 @@ package struct FleetMasses: Sendable {
         /// The number of the mass that they belong to; 0 without one.
         var mass: Int64 = 0
 
-        mutating func expire(_ now: ObservedTime) {
-            while first < fallen.count, now - fallen[first].at >= RecentPeople.span {
+        /// Lets go of those who are too old; while this watch is blind the time that it sees stands still.
+        mutating func expire(_ clock: ObservationClock) {
+            let now = clock.observedNow
+            while first < fallen.count,
+                now - fallen[first].at >= RecentPeople.span
+                    || clock.now - fallen[first].heardAt >= FleetMasses.heardFor
+            {
                 people -= fallen[first].people
                 first += 1
             }
@@ -47,8 +56,16 @@ package struct FleetMasses: Sendable {
 
         /// One who fell silent again is counted once, where they did so last.
         mutating func move(from at: ObservedTime, _ cell: [UInt8], _ count: Int) {
-            let place = fallen[first...].firstIndex { $0.at == at && $0.cell == cell }
-            guard let place else { return }
+            var place = first
+            var end = fallen.count
+            while place < end {
+                let middle = place + (end - place) / 2
+                if fallen[middle].at < at { place = middle + 1 } else { end = middle }
+            }
+            while place < fallen.count, fallen[place].at == at, fallen[place].cell != cell {
+                place += 1
+            }
+            guard place < fallen.count, fallen[place].at == at else { return }
             let moved = min(count, fallen[place].people)
             fallen[place].people -= moved
             people -= moved
@@ -66,7 +83,7 @@ package struct FleetMasses: Sendable {
     /// The masses that are handed out, by their numbers.
     package private(set) var masses: [FleetMass] = []
     private var nextNumber: Int64 = 1
-    private var cleanedAt = ObservedTime.distantPast
+    private var cleanedAt = RunningTime.distantPast
 
     init() {}
 
@@ -78,8 +95,9 @@ package struct FleetMasses: Sendable {
         _ change: Summary.Change, of cell: [UInt8], active: Int, _ clock: ObservationClock
     ) {
         let (now, name) = (clock.observedNow, change.region)
-        clean(now)
-        var region = regions[name] ?? Region()
+        clean(clock)
+        // It is moved and not copied: tens of thousands may have fallen silent one by one.
+        var region = regions.removeValue(forKey: name) ?? Region()
         if change.kind == .allSilent { region.remove(cell) }
         // It may come late.
         let said = now - max(Milliseconds(0), clock.wallNow - change.at)
@@ -87,11 +105,12 @@ package struct FleetMasses: Sendable {
             region.move(from: said - one.ago, cell, -one.people)
         }
         for one in change.silent where one.people > 0 {
-            region.add(Fallen(at: said - one.ago, cell: cell, people: one.people))
-            if change.kind == .silent { region.joining += one.people }
+            region.add(
+                Fallen(at: said - one.ago, heardAt: clock.now, cell: cell, people: one.people))
+            if change.kind == .silent || one.ago.count == 0 { region.joining += one.people }
         }
-        region.expire(now)
-        regions[name] = region.people == 0 ? nil : region
+        region.expire(clock)
+        if region.people > 0 { regions[name] = region }
         // Whoever fell silent before was looked at then.
         if change.silent.contains(where: { $0.people > 0 && $0.ago.count == 0 }) {
             look(in: name, active: active, clock)
@@ -100,9 +119,19 @@ package struct FleetMasses: Sendable {
 
     /// Looks whether those who fell silent lately in a region are a mass among so many active people.
     mutating func look(in name: [UInt8], active: Int, _ clock: ObservationClock) {
-        guard var region = regions[name], MassGaps.isMass(region.people, of: active) else { return }
-        join(name, &region, active: active, clock.wallNow)
+        guard MassGaps.isMass(regions[name]?.people ?? 0, of: active),
+            var region = regions.removeValue(forKey: name)
+        else { return }
+        join(name, &region, active: min(active, FleetMass.peopleMax), clock.wallNow)
         regions[name] = region
+    }
+
+    /// Some cell has said everything: in regions other than these nobody of it fell silent lately.
+    mutating func forget(_ cell: [UInt8], but said: Set<[UInt8]>) {
+        for name in regions.keys where !said.contains(name) {
+            regions[name]?.remove(cell)
+            if regions[name]?.people == 0 { regions[name] = nil }
+        }
     }
 
     /// Those who fell silent within 60 s in a region are a mass: the one to which somebody came last, unless
@@ -115,15 +144,17 @@ package struct FleetMasses: Sendable {
         if let place = place(of: region.mass), wall >= masses[place].to,
             wall - masses[place].to < RecentPeople.span
         {
-            masses[place].members += joining
+            masses[place].members = min(masses[place].members + joining, FleetMass.peopleMax)
             masses[place].active = active
             masses[place].to = wall
             return
         }
         var mass = FleetMass()
+        // Of another store's, and of a cell's own groups, none has it.
+        nextNumber = max(nextNumber, wall.milliseconds)
         (mass.number, mass.region) = (nextNumber, name)
         (mass.since, mass.to) = (wall, wall)
-        (mass.members, mass.active) = (region.people, active)
+        (mass.members, mass.active) = (min(region.people, FleetMass.peopleMax), active)
         region.mass = nextNumber
         nextNumber += 1
         masses.append(mass)
@@ -143,11 +174,11 @@ package struct FleetMasses: Sendable {
     }
 
     /// Forgets what is old, now and then.
-    private mutating func clean(_ now: ObservedTime) {
-        guard now - cleanedAt >= RecentPeople.span else { return }
-        cleanedAt = now
+    private mutating func clean(_ clock: ObservationClock) {
+        guard clock.now - cleanedAt >= RecentPeople.span else { return }
+        cleanedAt = clock.now
         for name in regions.keys {
-            regions[name]?.expire(now)
+            regions[name]?.expire(clock)
             if regions[name]?.people == 0 { regions[name] = nil }
         }
     }
@@ -169,7 +200,6 @@ package struct FleetMasses: Sendable {
 
     /// Observed time was set back (B1).
     mutating func clampInstants(to now: ObservedTime) {
-        cleanedAt = min(cleanedAt, now)
         for name in regions.keys {
             for place in regions[name]?.fallen.indices ?? 0..<0 {
                 if let at = regions[name]?.fallen[place].at {
@@ -196,6 +226,7 @@ package struct FleetMasses: Sendable {
             archive.code(&entry.1.mass)
             archive.code(&entry.1.fallen, empty: Fallen()) { archive, fallen in
                 archive.code(&fallen.at)
+                archive.code(&fallen.heardAt)
                 archive.code(&fallen.cell)
                 archive.code(&fallen.people)
             }

@@ -42,6 +42,17 @@ package struct Summary: Equatable, Sendable {
             48 + region.count + 24 * summary.causes.count + 8 * silent.count
         }
 
+        /// Says it of another instant; who fell silent did so when they did.
+        package mutating func move(to instant: Timestamp) {
+            let later = instant - at
+            at = instant
+            if kind == .region { return }
+            for place in silent.indices {
+                silent[place].ago = Milliseconds(max(0, silent[place].ago.count + later.count))
+            }
+            silent.removeAll { $0.ago >= RecentPeople.span }
+        }
+
         mutating func code(_ archive: inout Archive) {
             archive.code(&at)
             archive.code(&kind)
@@ -98,7 +109,9 @@ package struct Summary: Equatable, Sendable {
         Timestamp(milliseconds: 0)...Timestamp(milliseconds: RFC3339.millisecondsMax)
 
     /// Bytes that it takes in the journal, at least about: numbers are small.
-    package var size: Int { changes.reduce(64 + cell.count) { $0 + $1.size } }
+    package var size: Int {
+        sources.reduce(changes.reduce(64 + cell.count) { $0 + $1.size }) { $0 + 16 + $1.name.count }
+    }
 
     /// False for what no cell can have said.
     var isCredible: Bool {

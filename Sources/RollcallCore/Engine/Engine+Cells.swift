@@ -39,7 +39,7 @@ extension Engine {
         }
         for region in gaps.mass.regionsHeld.sorted() where !regions[region].isEmpty {
             var change = allSilent(in: region, regions[region])
-            change.at = wall
+            change.move(to: wall)
             if !change.silent.isEmpty { changes.append(change) }
         }
         return changes
@@ -188,6 +188,7 @@ extension Engine {
             // One that is taken in parts comes more than once.
             if summary.position >= known || summary.isWhole { heard.append(summary) }
         }
+        for summary in heard { takeSources(of: summary) }
         // None of them is dark before what they say is taken.
         for summary in heard {
             cells.change(summary.cell) { cell in
@@ -260,7 +261,9 @@ extension Engine {
                 take(RegionSummary(), of: region, from: summary.cell)
             }
             // Some may have fallen silent while nobody heard of it.
-            for change in summary.changes where change.kind == .allSilent {
+            let silent = summary.changes.filter { $0.kind == .allSilent }
+            masses.forget(summary.cell, but: Set(silent.map(\.region)))
+            for change in silent {
                 masses.look(in: change.region, active: active(in: change.region), clock)
             }
         }
@@ -271,14 +274,19 @@ extension Engine {
             cell.through = max(cell.through, summary.through)
         }
         if let cell = cells[summary.cell], cell.isLit != wasLit { cellsChanged(cell) }
-        // A write anywhere is a beat of its source (B2).
-        for source in summary.sources {
-            sight.feed.heard(of: source.name, at: clock.instant(of: source.at), now: clock.now)
-        }
+        takeSources(of: summary)
         // A cell's clock may be ahead.
         let lastBatchAt = min(summary.lastBatchAt, clock.wallNow)
         if lastBatchAt > counters.lastBatchAt ?? .distantPast {
             counters.lastBatchAt = lastBatchAt
+        }
+    }
+
+    /// A write anywhere is a beat of its source (B2); it counts before its deadline passes, and again once that
+    /// instant has come.
+    private mutating func takeSources(of summary: Summary) {
+        for source in summary.sources {
+            sight.feed.heard(of: source.name, at: clock.instant(of: source.at), now: clock.now)
         }
     }
 

@@ -95,8 +95,9 @@ package struct Engine: Sendable {
         self.policy = policy
         people.aggregates = Aggregates(PacePolicy(policy))
         people.beginNames(policy)
-        alerting.follow(policy.receivers, policy.alerts)
         gaps.isOfCell = policy.role == .cell
+        followShare()
+        alerting.follow(policy.receivers, policy.alerts)
     }
 
     // MARK: - Time

@@ -48,9 +48,12 @@ extension GapBook {
     ) -> Int {
         let byRegion = Dictionary(
             grouping: masses.map { (mass: $0, instants: $0.instants(clock)) }, by: \.mass.region)
+        let all = byRegion.values.flatMap { $0.map(\.instants) }
+        let first = all.map(\.lowerBound).min() ?? .distantFuture
+        let end = all.map(\.upperBound).max() ?? .distantPast
         var found: [Int: FleetMass] = [:]
         gaps.forEach { number, gap in
-            guard gap.due == nil else { return }
+            guard gap.due == nil, gap.openedAt >= first, gap.openedAt < end else { return }
             let report = gap.kept.report
             guard report.facts.group == nil else { return }
             found[number] =

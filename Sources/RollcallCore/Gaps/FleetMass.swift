@@ -3,7 +3,7 @@
 package struct FleetMass: Equatable, Sendable {
     /// Bytes of a region's name at most, and people of one.
     private static let nameBytesMax = 4096
-    private static let peopleMax = 1_000_000_000
+    static let peopleMax = 1_000_000_000
 
     /// Rising with each mass of this fleet cell, from 1 on.
     package var number: Int64 = 0

@@ -11,6 +11,8 @@ package struct Feed: Sendable {
         package var downSince: RunningTime?
         /// The instant at which a missing one is disarmed, by the time that ran so far.
         var disarmAt = RunningTime.distantFuture
+        /// True if it beat last because this watch runs again, and not by itself; no checkpoint has it.
+        var isAssumed = false
 
         /// 2.5 beats after the last one.
         var deadline: RunningTime { lastBeat + Milliseconds(every.count * 5 / 2) }
@@ -92,7 +94,7 @@ package struct Feed: Sendable {
     /// We run again, after a start or a suspension: a beat of every source that was not down (F10, D6).
     mutating func start(now: RunningTime) {
         for index in sources.indices where sources[index].downSince == nil {
-            sources[index].lastBeat = now
+            (sources[index].lastBeat, sources[index].isAssumed) = (now, true)
         }
     }
 
@@ -126,7 +128,7 @@ package struct Feed: Sendable {
     }
 
     private mutating func revive(_ index: Int, _ now: RunningTime) {
-        sources[index].lastBeat = now
+        (sources[index].lastBeat, sources[index].isAssumed) = (now, false)
         sources[index].downSince = nil
     }
 
