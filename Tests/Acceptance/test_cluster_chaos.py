@@ -257,11 +257,14 @@ class ClusterChaosTests(ClusterTestCase):
 
     def offline(self, people):
         """Who of them was ever called OFFLINE."""
-        member = self.members[self.members.leader()]
+        def timeline(person):
+            answer = self.members[self.members.leader()].get(f"/v1/responders/{person}/timeline")
+            return answer.json() if answer.status == 200 else None
+
         return [
             person for person in people
-            if any(event.get("to") == "OFFLINE"
-                   for event in member.get(f"/v1/responders/{person}/timeline").json()["events"])]
+            if any(event.get("to") == "OFFLINE" for event in eventually(
+                lambda person=person: timeline(person), 20, f"{person}'s timeline is told")["events"])]
 
     def doubled(self):
         """Incidents that were opened again, and pushes that came twice."""

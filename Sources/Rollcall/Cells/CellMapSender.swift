@@ -297,7 +297,7 @@ private final class CellMapWorker: @unchecked Sendable {
         let now = ClockReading.now().elapsed
         guard now >= work.massesFrom else { return }
         let (masses, revision) = board.masses
-        let changed = masses.filter { work.masses[$0.number] != $0 }
+        let changed = masses.filter { work.masses[$0.number]?.members != $0.members }
         // Those of which it knows nothing go first, then those that it heard of longest ago.
         let news = changed.sorted { a, b in
             let (one, other) = (work.masses[a.number]?.to, work.masses[b.number]?.to)

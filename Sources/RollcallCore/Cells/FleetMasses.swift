@@ -72,10 +72,14 @@ package struct FleetMasses: Sendable {
             if fallen[place].people == 0 { fallen.remove(at: place) }
         }
 
-        mutating func remove(_ cell: [UInt8]) {
+        /// Lets go of a cell's; returns how many those are.
+        @discardableResult
+        mutating func remove(_ cell: [UInt8]) -> Int {
             dropOld()
+            let before = people
             fallen.removeAll { $0.cell == cell }
             people = fallen.reduce(0) { $0 + $1.people }
+            return before - people
         }
     }
 
@@ -98,7 +102,8 @@ package struct FleetMasses: Sendable {
         clean(clock)
         // It is moved and not copied: tens of thousands may have fallen silent one by one.
         var region = regions.removeValue(forKey: name) ?? Region()
-        if change.kind == .allSilent { region.remove(cell) }
+        let before = change.kind == .allSilent ? region.remove(cell) : 0
+        var added = 0
         // It may come late.
         let said = now - max(Milliseconds(0), clock.wallNow - change.at)
         for one in change.silent where one.people < 0 {
@@ -107,8 +112,9 @@ package struct FleetMasses: Sendable {
         for one in change.silent where one.people > 0 {
             region.add(
                 Fallen(at: said - one.ago, heardAt: clock.now, cell: cell, people: one.people))
-            if change.kind == .silent || one.ago.count == 0 { region.joining += one.people }
+            added += one.people
         }
+        region.joining += max(0, added - before)
         region.expire(clock)
         if region.people > 0 { regions[name] = region }
         // Whoever fell silent before was looked at then.

@@ -80,7 +80,8 @@ extension Engine {
             report.note(allSilent(in: region, regions[region]))
         }
         for (region, people) in isAll ? [] : silent
-        where !people.isEmpty && !regions[region].isEmpty {
+        // Of those who were left all was said.
+        where !people.isEmpty && !regions[region].isEmpty && !left.contains(regions[region]) {
             report.note(
                 Summary.Change(at: wall, kind: .silent, region: regions[region], silent: people))
         }

@@ -13,7 +13,7 @@ package struct FleetMass: Equatable, Sendable {
     package var since = Timestamp.distantPast
     /// and not after this one, belongs to it. It moves on while more do.
     package var to = Timestamp.distantPast
-    /// People of it so far, in all cells.
+    /// People of it so far, in all cells: while it is the same nobody joined.
     package var members = 0
     /// The region's active people, in all cells, when somebody joined last.
     package var active = 0

@@ -227,7 +227,9 @@ struct CellTrial {
             return copy
         }
         _ = fleet.engine.fold(.summaries(summaries), at: instant)
-        let news = fleet.engine.masses.masses.filter { !masses.contains($0) }
+        let news = fleet.engine.masses.masses.filter { mass in
+            !masses.contains { $0.number == mass.number && $0.members == mass.members }
+        }
         masses = fleet.engine.masses.masses
         if news.isEmpty { return }
         precondition(Event.masses(news).isCredible, "what the fleet cell decides can be")
