@@ -219,7 +219,7 @@ liveness:
             server.resume()
         time.sleep(1)
         # The first answer may be older than the turn that notices.
-        blind = eventually(lambda: self.blind(server, "suspended"), 5, "blind for a while")
+        blind = eventually(lambda: self.blind(server, "suspended"), 20, "blind for a while")
         time.sleep(3)
         # While they report still: those who have ended fall silent.
         page = server.scrape()
@@ -243,7 +243,7 @@ liveness:
         finally:
             server.resume()
         # The first answer may be older than the turn that notices.
-        blind = eventually(lambda: self.blind(server, "suspended"), 5, "blind for a while")
+        blind = eventually(lambda: self.blind(server, "suspended"), 20, "blind for a while")
         self.assertGreaterEqual(blind, 7500)
         self.status_when_due(server, "a", "DEGRADED", at + SLOW_DEGRADED + blind)
         self.status_when_due(server, "a", "OFFLINE", at + SLOW_OFFLINE + blind)
