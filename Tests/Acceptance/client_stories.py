@@ -147,7 +147,7 @@ class ClientStories:
     def test_kinds_keep_their_order(self):
         server = self.steady()
         proxy = self.proxy(server)
-        client = self.make(proxy.url, linger=0.3)
+        client = self.make(proxy.url, linger=5)
         for number in range(3):
             client.facts({"responder_id": "p1", "duty_state": ("ON_DUTY", "OFF_DUTY")[number % 2]})
             client.batch({"responder_id": "p1"})

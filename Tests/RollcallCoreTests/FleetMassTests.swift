@@ -238,6 +238,56 @@ import Testing
         #expect(fleet.fleet.masses.masses == [])
     }
 
+    /// A clock of which observed time is `behind` seconds less than running time.
+    private func clock(_ seconds: Int64, behind: Int64 = 0) -> ObservationClock {
+        var clock = ObservationClock()
+        clock.now = RunningTime(milliseconds: seconds * 1000)
+        clock.lost = .seconds(behind)
+        return clock
+    }
+
+    private func change(
+        _ kind: Summary.Change.Kind, at seconds: Int64, _ silent: [(ago: Int64, people: Int)]
+    ) -> Summary.Change {
+        var change = Summary.Change()
+        (change.kind, change.region) = (kind, Self.harbour)
+        change.at = Timestamp(milliseconds: seconds * 1000)
+        change.silent = silent.map { SilentPeople(ago: .seconds($0.ago), people: $0.people) }
+        return change
+    }
+
+    @Test func `K2: who joins beside a word of everything is told of, though they did before`() {
+        var masses = FleetMasses()
+        let a = SmallFleet.name(0)
+        masses.take(change(.silent, at: 100, [(0, 5)]), of: a, active: 8, clock(100))
+        #expect(masses.masses.map(\.members) == [5])
+        // One of the five again, and the cell says all there is.
+        masses.take(change(.allSilent, at: 130, [(30, 4), (0, 1)]), of: a, active: 8, clock(130))
+        #expect(masses.masses.map(\.members) == [6])
+        #expect(masses.masses.map(\.to) == [Timestamp(milliseconds: 130_000)])
+        // The same once more tells of nobody.
+        masses.take(change(.allSilent, at: 130, [(30, 4), (0, 1)]), of: a, active: 8, clock(130))
+        #expect(masses.masses.map(\.members) == [6])
+    }
+
+    @Test func `B1, K2: who was too old stays so when observed time is set back`() {
+        for isKnown in [false, true] {
+            var masses = FleetMasses()
+            let (a, b) = (SmallFleet.name(0), SmallFleet.name(1))
+            masses.take(change(.silent, at: 100, [(0, 4)]), of: a, active: 9, clock(100))
+            if isKnown {
+                // The four are 60 s ago.
+                masses.take(change(.silent, at: 160, [(0, 1)]), of: b, active: 9, clock(160))
+            }
+            // The last 30 s were not seen.
+            let later = clock(165, behind: 30)
+            masses.clampInstants(to: later.observedNow)
+            masses.take(change(.allSilent, at: 165, [(35, 4)]), of: a, active: 9, later)
+            masses.take(change(.silent, at: 165, [(0, 1)]), of: b, active: 9, later)
+            #expect(masses.masses.map(\.members) == (isKnown ? [] : [5]))
+        }
+    }
+
     @Test func `K2: what nobody can have decided is refused`() {
         var mass = FleetMass()
         (mass.number, mass.region) = (1, Self.harbour)

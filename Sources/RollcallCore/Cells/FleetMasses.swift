@@ -25,6 +25,9 @@ package struct FleetMasses: Sendable {
         var joining = 0
         /// The number of the mass that they belong to; 0 without one.
         var mass: Int64 = 0
+        /// Whoever fell silent by then was too old when somebody did later, and stays so when observed time
+        /// is set back, whatever a cell says anew.
+        var tooOldThrough = ObservedTime.distantPast
 
         /// Lets go of those who are too old; while this watch is blind the time that it sees stands still.
         mutating func expire(_ clock: ObservationClock) {
@@ -72,14 +75,19 @@ package struct FleetMasses: Sendable {
             if fallen[place].people == 0 { fallen.remove(at: place) }
         }
 
-        /// Lets go of a cell's; returns how many those are.
+        mutating func clampInstants(to now: ObservedTime) {
+            for place in fallen.indices { fallen[place].at = min(fallen[place].at, now) }
+            tooOldThrough = min(tooOldThrough, now - Milliseconds(1))
+        }
+
+        /// Lets go of a cell's; returns the last instant of those, and how many they were at it.
         @discardableResult
-        mutating func remove(_ cell: [UInt8]) -> Int {
+        mutating func remove(_ cell: [UInt8]) -> (at: ObservedTime, people: Int) {
             dropOld()
-            let before = people
+            let last = fallen.last { $0.cell == cell }
             fallen.removeAll { $0.cell == cell }
             people = fallen.reduce(0) { $0 + $1.people }
-            return before - people
+            return (last?.at ?? .distantPast, last?.people ?? 0)
         }
     }
 
@@ -102,25 +110,24 @@ package struct FleetMasses: Sendable {
         clean(clock)
         // It is moved and not copied: tens of thousands may have fallen silent one by one.
         var region = regions.removeValue(forKey: name) ?? Region()
-        let before = change.kind == .allSilent ? region.remove(cell) : 0
-        var added = 0
+        let known = change.kind == .allSilent ? region.remove(cell) : (.distantPast, 0)
         // It may come late.
         let said = now - max(Milliseconds(0), clock.wallNow - change.at)
         for one in change.silent where one.people < 0 {
             region.move(from: said - one.ago, cell, -one.people)
         }
-        for one in change.silent where one.people > 0 {
-            region.add(
-                Fallen(at: said - one.ago, heardAt: clock.now, cell: cell, people: one.people))
-            added += one.people
+        for one in change.silent where one.people > 0 && said - one.ago > region.tooOldThrough {
+            let at = said - one.ago
+            region.add(Fallen(at: at, heardAt: clock.now, cell: cell, people: one.people))
+            if at > known.at { region.joining += one.people }
+            if at == known.at { region.joining += max(0, one.people - known.people) }
         }
-        region.joining += max(0, added - before)
         region.expire(clock)
-        if region.people > 0 { regions[name] = region }
         // Whoever fell silent before was looked at then.
-        if change.silent.contains(where: { $0.people > 0 && $0.ago.count == 0 }) {
-            look(in: name, active: active, clock)
-        }
+        let isNew = change.silent.contains { $0.people > 0 && $0.ago.count == 0 }
+        if isNew { region.tooOldThrough = max(region.tooOldThrough, now - RecentPeople.span) }
+        if region.people > 0 { regions[name] = region }
+        if isNew { look(in: name, active: active, clock) }
     }
 
     /// Looks whether those who fell silent lately in a region are a mass among so many active people.
@@ -206,13 +213,7 @@ package struct FleetMasses: Sendable {
 
     /// Observed time was set back (B1).
     mutating func clampInstants(to now: ObservedTime) {
-        for name in regions.keys {
-            for place in regions[name]?.fallen.indices ?? 0..<0 {
-                if let at = regions[name]?.fallen[place].at {
-                    regions[name]?.fallen[place].at = min(at, now)
-                }
-            }
-        }
+        for name in regions.keys { regions[name]?.clampInstants(to: now) }
     }
 
     mutating func code(_ archive: inout Archive) {
@@ -230,6 +231,7 @@ package struct FleetMasses: Sendable {
             archive.code(&entry.0)
             archive.code(&entry.1.joining)
             archive.code(&entry.1.mass)
+            archive.code(&entry.1.tooOldThrough)
             archive.code(&entry.1.fallen, empty: Fallen()) { archive, fallen in
                 archive.code(&fallen.at)
                 archive.code(&fallen.heardAt)
