@@ -125,16 +125,19 @@ class FakeWatch:
 
 
 class FakeFleet:
-    """A fleet cell and two cells, a with the lower half of the slots. Without another word they take everything."""
+    """A fleet cell and two cells, a with the lower half of the slots, and a third one without any. Without another
+    word they take everything."""
 
     def __init__(self, case):
         self.version = 1
         self.slots = {"a": ["0-2047"], "b": ["2048-4095"]}
-        self.answers = {"a": self.takes, "b": self.takes, "f": self.takes}
+        # False of a fleet cell that does not say whose people are whose.
+        self.tells = True
+        self.answers = {name: self.takes for name in "fabc"}
         self.cells = {name: FakeWatch(case, lambda request, name=name: self._answer(name, request))
-                      for name in "fab"}
+                      for name in "fabc"}
         self.url = self.cells["f"].url
-        self.urls = {name: self.cells[name].url for name in "ab"}
+        self.urls = {name: self.cells[name].url for name in "abc"}
 
     def __getitem__(self, name):
         return self.cells[name]
@@ -148,10 +151,12 @@ class FakeFleet:
 
     def _answer(self, name, request):
         if name == "f" and request.method == "GET" and request.path == "/v1/cells" and "via" not in request.fields:
+            if not self.tells:
+                return Said({"title": "Unavailable", "status": 503}, 503)
             return Said({
                 "role": "fleet", "cell": None, "version": self.version, "slots": 4096, "standing": [],
                 "cells": [{"name": cell, "urls": [self.urls[cell]], "slots": self.slots[cell]}
-                          for cell in "ab"]})
+                          for cell in sorted(self.slots)]})
         return self.answers[name](request)
 
 

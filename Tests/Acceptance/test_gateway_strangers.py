@@ -4,6 +4,7 @@ nothing is told to clients that is not theirs to know.
 Source: K5.
 """
 
+import base64
 import gzip
 import json
 import socket
@@ -14,7 +15,7 @@ import unittest
 from fake_cells import TAKEN, FakeFleet, Said, elsewhere, hangs
 from gateway_process import Gateway
 from rollcall_process import Client, RollcallTestCase, eventually, ndjson
-from test_cells import SOON, people
+from test_cells import SOON, people, slot
 
 TOKENS = {"app": "ingest", "ops": "read, act, admin", "cells": "read, admin"}
 
@@ -302,6 +303,103 @@ class MapTests(StrangerTestCase):
                 self.assertIn("retry-after", answer.headers, target)
         # Who has named the cell is told.
         self.problem(self.gateway.get(f"/v1/responders/{self.own}?cell=a"), 421)
+
+
+class SplitTests(StrangerTestCase):
+    """A cell was split since this gateway heard of the map: the new one is asked, too, by whoever asks all."""
+
+    AT = "2026-01-01T00:00:00.000Z"
+
+    def setUp(self):
+        super().setUp()
+        self.left = next(one for one in (f"r-{number}" for number in range(100_000)) if 1024 <= slot(one) < 2048)
+        self.kept = next(one for one in (f"r-{number}" for number in range(100_000)) if slot(one) < 1024)
+        self.rows = {"a": [self.kept], "b": [self.other], "c": [self.left]}
+        self.split()
+
+    def split(self):
+        self.fleet.version, self.fleet.slots = 2, {"a": ["0-1023"], "c": ["1024-2047"], "b": ["2048-4095"]}
+        self.fleet.answers.update({name: lambda request, name=name: self.answer(name, request) for name in "abc"})
+
+    def answer(self, name, request):
+        tree = {**TAKEN, "as_of": self.AT}
+        if request.path == "/v1/responders" and request.method == "GET":
+            rows = self.rows[name]
+            tree = {"responders": [{"responder_id": one} for one in rows], "next": None, "total": len(rows),
+                    "cursors": [self.cursor(one) for one in rows], "as_of": self.AT}
+        elif "check=true" in request.target:
+            tree = {"active": 0, "retiring": 0}
+        elif request.path == "/v1/gaps":
+            tree = {"gaps": [{"responder_id": one, "gap": 1, "opened_at": self.AT} for one in self.rows[name]],
+                    "next": None, "as_of": self.AT}
+        elif request.path == "/v1/events":
+            tree = {"events": [], "next": "1", "as_of": self.AT, "watching": True}
+        elif request.path == "/v1/wakes":
+            tree = {"woken": 1, "beyond": 0, "skipped": {}, "decisions": []}
+        return Said(tree, fields={"Rollcall-Cell-Map": str(self.fleet.version)})
+
+    @staticmethod
+    def cursor(one):
+        """The place behind somebody in a list by ids."""
+        return base64.urlsafe_b64encode(bytes(11) + one.encode()).decode().rstrip("=")
+
+    def test_lists_are_of_all_at_once(self):
+        for path, member in (("/v1/gaps", "gaps"), ("/v1/responders", "responders")):
+            answer = self.gateway.get(path).json()
+            self.assertEqual(answer["unavailable"], [])
+            self.assertEqual({one["responder_id"] for one in answer[member]}, {self.kept, self.left, self.other})
+
+    def test_events_are_of_all_at_once_and_an_older_place_in_them_is_gone(self):
+        self.fleet.answers.update({name: FakeFleet.takes for name in "abc"})
+        self.fleet.version, self.fleet.slots = 1, {"a": ["0-2047"], "b": ["2048-4095"]}
+        old = self.gateway.get("/v1/events").json()["next"]
+        self.assertEqual(self.gateway.get(f"/v1/events?after={old}").status, 200)
+        self.split()
+        self.assertEqual(self.gateway.get("/v1/events").json()["next"], "1~1~1~1")
+        answer = self.gateway.get(f"/v1/events?after={old}")
+        self.problem(answer, 410)
+        self.assertIn("behind -~-~-~-", answer.json()["detail"])
+        self.assertEqual(self.gateway.get("/v1/events?after=-~-~-~-").status, 200)
+        self.problem(self.gateway.get("/v1/events?after=1"), 400)
+
+    def test_who_is_woken_is_woken_once(self):
+        answer = self.gateway.post("/v1/wakes", {"circle": "family", "viewer": self.own}).json()
+        self.assertEqual((answer["woken"], answer["unavailable"]), (3, []))
+        self.assertEqual([len(self.fleet[name].asked_for("/v1/wakes")) for name in "abc"], [1, 1, 1])
+
+    def test_a_heartbeat_reaches_the_new_one(self):
+        self.assertEqual(self.gateway.post("/v1/heartbeat", {"every": 10}).status, 200)
+        self.assertEqual([len(self.fleet[name].asked_for("/v1/heartbeat")) for name in "fabc"], [1, 1, 1, 1])
+
+    def test_a_roster_ends_nowhere_before_it_can_end_everywhere(self):
+        entries = [{"responder_id": self.kept}, {"responder_id": self.other}]
+        self.problem(self.gateway.request("PUT", "/v1/responders", entries), 503)
+        asked = [one.target for name in "abc" for one in self.fleet[name].asked_for("/v1/responders", "PUT")]
+        self.assertTrue(asked and all("more=true" in one or "check=true" in one for one in asked), asked)
+        eventually(lambda: self.gateway.request("PUT", "/v1/responders", entries).status == 200, SOON,
+                   "it is taken by the new map")
+        self.assertTrue(any("check" not in one.target for one in self.fleet["c"].asked_for("/v1/responders", "PUT")))
+
+    def test_what_is_left_out_is_said_where_nobody_tells_the_map(self):
+        self.fleet.tells = False
+        answer = self.gateway.get("/v1/gaps").json()
+        self.assertEqual(answer["unavailable"], ["of a newer map"])
+        woken = self.gateway.post("/v1/wakes", {"circle": "family", "viewer": self.own}).json()
+        self.assertEqual((woken["woken"], woken["unavailable"]), (2, ["of a newer map"]))
+
+    def test_who_has_left_is_listed_once(self):
+        # A member of the old cell that is behind, and does not know it.
+        self.rows["a"] = [self.kept, self.left]
+        for path, member in (("/v1/gaps", "gaps"), ("/v1/responders", "responders")):
+            answer = self.gateway.get(path).json()
+            self.assertEqual(sorted(one["responder_id"] for one in answer[member]),
+                             sorted([self.kept, self.left, self.other]))
+        self.assertEqual(answer["total"], 3)
+        # Where the new one does not answer, what the old one knows is more than nothing.
+        self.fleet.answers["c"] = lambda request: Said({"status": 503}, 503)
+        answer = self.gateway.get("/v1/gaps").json()
+        self.assertEqual({one["responder_id"] for one in answer["gaps"]}, {self.kept, self.left, self.other})
+        self.assertEqual(answer["unavailable"], ["c"])
 
 
 class FieldTests(StrangerTestCase):

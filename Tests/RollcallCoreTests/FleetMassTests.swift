@@ -256,17 +256,26 @@ import Testing
         return change
     }
 
+    private func hear(
+        _ change: Summary.Change, of cell: [UInt8], active: Int, _ clock: ObservationClock,
+        _ masses: inout FleetMasses
+    ) {
+        if masses.take(change, of: cell, clock) {
+            masses.look(in: Self.harbour, active: active, clock)
+        }
+    }
+
     @Test func `K2: who joins beside a word of everything is told of, though they did before`() {
         var masses = FleetMasses()
         let a = SmallFleet.name(0)
-        masses.take(change(.silent, at: 100, [(0, 5)]), of: a, active: 8, clock(100))
+        hear(change(.silent, at: 100, [(0, 5)]), of: a, active: 8, clock(100), &masses)
         #expect(masses.masses.map(\.members) == [5])
         // One of the five again, and the cell says all there is.
-        masses.take(change(.allSilent, at: 130, [(30, 4), (0, 1)]), of: a, active: 8, clock(130))
+        hear(change(.allSilent, at: 130, [(30, 4), (0, 1)]), of: a, active: 8, clock(130), &masses)
         #expect(masses.masses.map(\.members) == [6])
         #expect(masses.masses.map(\.to) == [Timestamp(milliseconds: 130_000)])
         // The same once more tells of nobody.
-        masses.take(change(.allSilent, at: 130, [(30, 4), (0, 1)]), of: a, active: 8, clock(130))
+        hear(change(.allSilent, at: 130, [(30, 4), (0, 1)]), of: a, active: 8, clock(130), &masses)
         #expect(masses.masses.map(\.members) == [6])
     }
 
@@ -274,18 +283,50 @@ import Testing
         for isKnown in [false, true] {
             var masses = FleetMasses()
             let (a, b) = (SmallFleet.name(0), SmallFleet.name(1))
-            masses.take(change(.silent, at: 100, [(0, 4)]), of: a, active: 9, clock(100))
+            hear(change(.silent, at: 100, [(0, 4)]), of: a, active: 9, clock(100), &masses)
             if isKnown {
                 // The four are 60 s ago.
-                masses.take(change(.silent, at: 160, [(0, 1)]), of: b, active: 9, clock(160))
+                hear(change(.silent, at: 160, [(0, 1)]), of: b, active: 9, clock(160), &masses)
             }
             // The last 30 s were not seen.
             let later = clock(165, behind: 30)
             masses.clampInstants(to: later.observedNow)
-            masses.take(change(.allSilent, at: 165, [(35, 4)]), of: a, active: 9, later)
-            masses.take(change(.silent, at: 165, [(0, 1)]), of: b, active: 9, later)
+            hear(change(.allSilent, at: 165, [(35, 4)]), of: a, active: 9, later, &masses)
+            hear(change(.silent, at: 165, [(0, 1)]), of: b, active: 9, later, &masses)
             #expect(masses.masses.map(\.members) == (isKnown ? [] : [5]))
         }
+    }
+
+    @Test func `C1, K2: what all cells say of an instant is heard before it is looked for a mass`()
+    {
+        var fleet = SmallFleet()
+        fleet.pass(to: 10)
+        let at = fleet.fleet.clock.wall(SmallFleet.instant(11))
+        func said(_ cell: Int, active: Int, silent: [SilentPeople]) -> Summary {
+            var summary = Summary()
+            (summary.cell, summary.position) = (SmallFleet.name(cell), 1_000_000)
+            summary.through = at
+            var region = RegionSummary()
+            region.byStatus[0] = active
+            summary.changes = [
+                Summary.Change(at: at, region: Self.harbour, summary: region),
+                Summary.Change(
+                    at: at, kind: .silent, region: Self.harbour, silent: silent),
+            ]
+            return summary
+        }
+        let five = [SilentPeople(ago: Milliseconds(0), people: 5)]
+        var copy = fleet
+        _ = copy.fleet.fold(
+            .summaries([said(0, active: 5, silent: five), said(1, active: 12, silent: [])]),
+            at: SmallFleet.instant(12))
+        // Five of seventeen.
+        #expect(copy.fleet.masses.masses == [])
+        _ = fleet.fleet.fold(
+            .summaries([said(0, active: 5, silent: five), said(1, active: 11, silent: [])]),
+            at: SmallFleet.instant(12))
+        #expect(fleet.fleet.masses.masses.map(\.members) == [5])
+        #expect(fleet.fleet.masses.masses.map(\.active) == [16])
     }
 
     @Test func `K2: what nobody can have decided is refused`() {

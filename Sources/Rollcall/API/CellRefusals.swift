@@ -4,11 +4,19 @@ import RollcallSupport
 
 /// Requests about people of another cell, which are refused whole before anything is enqueued. Source: K1.
 extension Router {
-    /// The field that says the version of the map by which a request was refused.
+    /// The field that says the version of the map by which a request was answered.
     static let cellMapField = "Rollcall-Cell-Map"
 
     /// The map of the fleet's cells, as it is held here.
     var cells: CellBoard { edge.cells }
+
+    /// Says of a cell's answer by which map it is one: who asks all cells knows then whether there are more.
+    func namingMap(_ response: HTTPResponse) -> HTTPResponse {
+        guard case .cell = cells.role, let version = cells.mapVersion else { return response }
+        var response = response
+        response.headers.append((Self.cellMapField, "\(version)"))
+        return response
+    }
 
     /// The parameters by which lists are about one person.
     private var people: [String] { ["responder", "responder_id"] }
@@ -61,9 +69,7 @@ extension Router {
             tree.append(to: &body)
             return HTTPResponse(
                 status: 421,
-                headers: [
-                    ("Content-Type", "application/problem+json"), (cellMapField, "\(version)"),
-                ], body: body + [0x0A])
+                headers: [("Content-Type", "application/problem+json")], body: body + [0x0A])
         }
     }
 }

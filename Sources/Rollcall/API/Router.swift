@@ -122,7 +122,8 @@ package final class Router: HTTPEdge {
         let answer: Answer = { response, input in
             // Who was answered by the watchdog meanwhile got its 503, whatever we say now.
             let code = reply.isOpen ? response.status : 503
-            let response = router.placing(router.namingLeader(response), of: route)
+            let named = router.namingMap(router.namingLeader(response))
+            let response = router.placing(named, of: route)
             router.edge.answered(
                 label, code: code, after: ContinuousClock.now - began, input: input)
             reply.answer(response)

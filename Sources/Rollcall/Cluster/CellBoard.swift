@@ -73,6 +73,9 @@ package final class CellBoard: Sendable {
     /// The map that is held; nil before there is one.
     package var map: CellMap? { isAlone ? nil : state.withLock { $0.map } }
 
+    /// The version of the map that is held; nil before there is one.
+    var mapVersion: Int64? { isAlone ? nil : state.withLock { $0.map?.version } }
+
     /// The cell that this one is still to be split from; nil if there is none.
     var origin: [UInt8]? { state.withLock { $0.origin } }
 

@@ -9,7 +9,7 @@ struct CellAnswers {
         /// Its place among those who were asked.
         let place: Int
         let cell: CellMap.Cell
-        let tree: JSONTree
+        fileprivate(set) var tree: JSONTree
     }
 
     /// In the order in which they were asked.
@@ -35,6 +35,36 @@ struct CellAnswers {
     /// Names a cell that was not asked as one that is left out.
     mutating func leaveOut(_ cell: CellMap.Cell) {
         if !unavailable.contains(cell) { unavailable.append(cell) }
+    }
+
+    /// Leaves out rows about people who are another cell's by a map, if that one has answered: of a cell that was
+    /// split, a member that is behind tells of whoever has left.
+    mutating func keepOwn(_ list: MergedList, _ map: CellMap) {
+        guard list.isOfPeople, found.count > 1 else { return }
+        let names = Set(found.map(\.cell.name))
+        for place in found.indices {
+            let (cell, tree) = (found[place].cell.name, found[place].tree)
+            let rows = tree[list.member]?.elements ?? []
+            let own = rows.indices.filter { row in
+                guard let id = rows[row]["responder_id"]?.text else { return true }
+                let owner = map.cell(ofPerson: Array(id.utf8)).name
+                return owner == cell || !names.contains(owner)
+            }
+            if own.count == rows.count { continue }
+            let members = tree.members.map { member -> JSONTree.Member in
+                switch member.name {
+                case list.member, "cursors":
+                    let all = member.value.elements
+                    let kept = own.filter(all.indices.contains).map { all[$0] }
+                    return .init(name: member.name, value: .list(kept))
+                case "total":
+                    let left = (member.value.whole ?? 0) - Int64(rows.count - own.count)
+                    return .init(name: member.name, value: .integer(max(0, left)))
+                default: return member
+                }
+            }
+            found[place].tree = .object(members)
+        }
     }
 
     /// The answer if nobody gave one.

@@ -35,17 +35,17 @@ final class CellCalls: Sendable {
     private let log: Logger
     private let state = Mutex(State())
 
-    /// Called with the version of the map by which a cell says that somebody is not its own.
-    private let onMisdirected: @Sendable (Int64) -> Void
+    /// Called with the version of the map by which a cell answers.
+    private let onAnswer: @Sendable (Int64) -> Void
 
     /// Calls that are counted in `stats`; `log` is told why a cell does not answer, which clients are not.
     init(
         stats: GatewayStats, log: Logger,
-        onMisdirected: @escaping @Sendable (Int64) -> Void = { _ in }
+        onAnswer: @escaping @Sendable (_ mapVersion: Int64) -> Void
     ) {
         self.stats = stats
         self.log = log
-        self.onMisdirected = onMisdirected
+        self.onAnswer = onAnswer
     }
 
     /// Ends the threads once they are idle.
@@ -74,12 +74,7 @@ final class CellCalls: Sendable {
             let found = perform(request, cell, arrival, caller)
             note(found, of: cell)
             stats.count(found.outcome, of: cell.name)
-            if case .answered(let answer) = found.outcome, answer.status == 421,
-                let field = answer.fields.first(where: { $0.name == Router.cellMapField }),
-                let version = Int64(field.value)
-            {
-                onMisdirected(version)
-            }
+            if found.outcome.mapVersion > 0 { onAnswer(found.outcome.mapVersion) }
             reply(found.outcome)
         }
         if !isTaken { refuse("too much is on its way to it", cell, reply) }

@@ -9,6 +9,14 @@ enum CellOutcome: Sendable {
     /// No answer came in time, for a reason in words. Nothing is known of what it did, unless it was not
     /// reached.
     case unavailable(String)
+
+    /// The version of the map by which a cell answered; 0 if none was said.
+    var mapVersion: Int64 {
+        guard case .answered(let answer) = self,
+            let field = answer.fields.first(where: { $0.name == Router.cellMapField })
+        else { return 0 }
+        return Int64(field.value) ?? 0
+    }
 }
 
 /// A request as it goes on to a cell.

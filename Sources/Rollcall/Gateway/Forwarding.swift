@@ -35,6 +35,9 @@ enum Forwarding: Equatable, Sendable {
 enum MergedList: Equatable, Sendable {
     case responders, gaps, nudges, events, alerts, incidents, silences, inputs
 
+    /// True of those whose rows are about one person each.
+    var isOfPeople: Bool { [.responders, .gaps, .nudges, .events].contains(self) }
+
     /// True of those that the fleet cell has a part of.
     var isOfFleetCell: Bool { [.events, .alerts, .incidents, .silences].contains(self) }
 }

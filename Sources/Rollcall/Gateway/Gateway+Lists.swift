@@ -14,6 +14,8 @@ extension Gateway {
     struct ListCall: Sendable {
         let call: Call
         let list: MergedList
+        /// The map that says who that is.
+        let map: CellMap
         /// Those who are asked, in the order of the cursor's places.
         let cells: [CellMap.Cell]
         /// Rows of the answer at most.
@@ -66,7 +68,7 @@ extension Gateway {
                     ParameterError(detail: "limit: 1 to \(Router.limitMax) expected")), InputStats()
             )
         }
-        var asked = ListCall(call: call, list: list, cells: cells, limit: limit)
+        var asked = ListCall(call: call, list: list, map: map, cells: cells, limit: limit)
         if let name = list.cursorName {
             let after = query.first { $0.name == name }?.value
             asked.vector = VectorCursor(count: cells.count)
@@ -86,6 +88,9 @@ extension Gateway {
                 }
             } else if let after {
                 guard let vector = VectorCursor(after, count: cells.count) else {
+                    if list == .events, VectorCursor.isOfOthers(after, than: cells.count) {
+                        return call.answer(Self.gone(cells.count), InputStats())
+                    }
                     return call.answer(
                         .refusal(
                             ParameterError(
@@ -122,6 +127,15 @@ extension Gateway {
             answer: { call.answer($0, InputStats()) })
     }
 
+    /// The answer to a place in the events of other cells than there are now.
+    private static func gone(_ count: Int) -> HTTPResponse {
+        .problem(
+            410, "Gone",
+            detail:
+                "since this cursor was told a cell was split: ask how things are, and go on from now; "
+                + "the oldest that is kept is behind \(VectorCursor(count: count).text)")
+    }
+
     private func ask(_ asked: ListCall) {
         var requests: [(request: CellRequest, cell: CellMap.Cell)] = []
         var places: [Int] = []
@@ -134,9 +148,16 @@ extension Gateway {
             return asked.call.answer(Self.merged(asked, CellAnswers(), []), InputStats())
         }
         let isWaiting = asked.waitUntil > 0
-        let then = { @Sendable [self, places] (outcomes: [CellOutcome]) in
+        let goOn = { @Sendable [self, places] (outcomes: [CellOutcome], newer: NewerMap) in
+            var call = asked.call
+            if case .more = newer, !call.isAnew {
+                (call.isAnew, call.arrival) = (true, ClockReading.now().elapsed)
+                return forward(call)
+            }
             let cells = places.map { asked.cells[$0] }
-            let answers = Self.answers(outcomes, cells)
+            var answers = Self.answers(outcomes, cells)
+            if case .none = newer {} else { answers.leaveOut(Self.untold) }
+            answers.keepOwn(asked.list, asked.map)
             // What is wrong with a question is wrong everywhere.
             guard !answers.found.isEmpty, answers.refusal == nil else {
                 return asked.call.answer(answers.failure(of: cells), InputStats())
@@ -145,6 +166,9 @@ extension Gateway {
                 return waits.again { [self] in ask(next) }
             }
             asked.call.answer(Self.merged(asked, answers, places), InputStats())
+        }
+        let then = { @Sendable [self] (outcomes: [CellOutcome]) in
+            lookForMore(outcomes, than: asked.map) { goOn(outcomes, $0) }
         }
         if isWaiting {
             waits.send(requests, then: then)

@@ -100,6 +100,10 @@ extension Gateway {
         }
         let now = ClockReading.now().elapsed
         calls.send(cells.map { (passed, $0) }, arrival: now) { [rosters] outcomes in
+            // A cell that is not in this map would keep whom the roster does not name.
+            guard outcomes.allSatisfy({ $0.mapVersion <= roster.map.version }) else {
+                return roster.call.answer(Self.isMoving, InputStats())
+            }
             let found = Self.answers(outcomes, cells)
             guard found.found.count == cells.count else {
                 rosters.forget(roster.call.request.body, if: found.refusal != nil)

@@ -150,8 +150,7 @@ extension Gateway {
         guard let passed = passed(call, call.request) else {
             return call.answer(Self.notFound, InputStats())
         }
-        let cells = [fleetCell] + map.cells
-        calls.send(cells.map { (passed.plain, $0) }, arrival: call.arrival) { outcomes in
+        sendToAll(passed.plain, and: [fleetCell], of: call, map) { cells, outcomes in
             var taken: HTTPCallAnswer?
             var refusal: HTTPCallAnswer?
             var missing: [String] = []
@@ -200,10 +199,10 @@ extension Gateway {
         guard let passed = passed(call, call.request) else {
             return call.answer(Self.notFound, InputStats())
         }
-        calls.send(map.cells.map { (passed.plain, $0) }, arrival: call.arrival) { outcomes in
-            let answers = Self.answers(outcomes, map.cells)
+        sendToAll(passed.plain, of: call, map) { cells, outcomes in
+            let answers = Self.answers(outcomes, cells)
             guard let first = answers.found.first else {
-                return call.answer(answers.failure(of: map.cells), InputStats())
+                return call.answer(answers.failure(of: cells), InputStats())
             }
             let trees = answers.found.map(\.tree)
             let skipped = WakeReason.allCases.compactMap { reason -> JSONTree.Member? in
@@ -238,8 +237,7 @@ extension Gateway {
         guard let passed = passed(call, call.request) else {
             return call.answer(Self.notFound, InputStats())
         }
-        let cells = [fleetCell] + map.cells
-        calls.send(cells.map { (passed.plain, $0) }, arrival: call.arrival) { outcomes in
+        sendToAll(passed.plain, and: [fleetCell], of: call, map) { cells, outcomes in
             var missing: CellMap.Cell?
             var unknown: HTTPCallAnswer?
             var refusal: HTTPCallAnswer?

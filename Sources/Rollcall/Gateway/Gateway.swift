@@ -12,8 +12,10 @@ package final class Gateway: HTTPEdge {
         let target: Target
         let request: HTTPRequest
         /// The instant at which it was here, by the machine's clock.
-        let arrival: Int64
+        var arrival: Int64
         let answer: Router.Answer
+        /// True once it was begun anew by a newer map.
+        var isAnew = false
     }
 
     /// The parameter that names the one cell that is to answer.
@@ -53,7 +55,7 @@ package final class Gateway: HTTPEdge {
         let follower = MapFollower(fleetCell, token: token, log: log, onTurn: onTurn)
         self.follower = follower
         calls = CellCalls(stats: stats, log: log) { follower.heard(of: $0) }
-        waits = EventWaits(CellCalls(stats: stats, log: log))
+        waits = EventWaits(CellCalls(stats: stats, log: log) { follower.heard(of: $0) })
         streams = StreamRelay(streamsMax: streamsMax)
     }
 
@@ -230,32 +232,8 @@ package final class Gateway: HTTPEdge {
         }
     }
 
-    /// Passes a request on once more, to the cell that a refusal names, by the map that it was refused by.
-    private func passAnew(_ call: Call, _ passed: CellRequest, misdirected refusal: HTTPCallAnswer)
-    {
-        let tree = try? JSONTree(reading: refusal.body)
-        let name = Array((tree?["cell"]?.text ?? "").utf8)
-        follower.map(of: tree?["map_version"]?.whole ?? 0) { [self] map in
-            guard let map, let place = map.place(of: name) else {
-                return call.answer(Self.isMoving, InputStats())
-            }
-            let now = ClockReading.now().elapsed
-            calls.send(passed, to: map.cells[place], arrival: now) { outcome in
-                if case .answered(let answer) = outcome, answer.status == 421 {
-                    return call.answer(Self.isMoving, InputStats())
-                }
-                Self.answer(call, outcome, of: map.cells[place])
-            }
-        }
-    }
-
-    /// The answer while two cells say of each other that they have somebody: that is no question to a client.
-    private static var isMoving: HTTPResponse {
-        Router.unavailable("a person is being handed from one cell to another")
-    }
-
     /// Answers what came of a request to one cell.
-    private static func answer(_ call: Call, _ outcome: CellOutcome, of cell: CellMap.Cell) {
+    static func answer(_ call: Call, _ outcome: CellOutcome, of cell: CellMap.Cell) {
         var response = response(outcome, of: cell)
         if case .unavailable = outcome { response = GatewayAwayPage.shown(response, to: call) }
         let isErasure = call.route.method == .delete && call.route.resource == .responder

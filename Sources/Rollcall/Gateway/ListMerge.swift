@@ -82,6 +82,12 @@ struct VectorCursor: Equatable {
         }
     }
 
+    /// True of a text that is a place in some other number of lists.
+    static func isOfOthers(_ text: String, than count: Int) -> Bool {
+        let parts = text.split(separator: separator, omittingEmptySubsequences: false).count
+        return parts != count && Self(text, count: parts) != nil && parts > 1
+    }
+
     /// True if nothing comes behind it.
     var isEnd: Bool { places.allSatisfy { $0 == .end || $0 == .leftOut } }
 

@@ -102,10 +102,11 @@ package struct FleetMasses: Sendable {
     /// True if nothing of it was ever known: nothing of this is written.
     var isEmpty: Bool { regions.isEmpty && masses.isEmpty && nextNumber == 1 }
 
-    /// Takes what a cell says of those who fell silent in a region, among so many active people of all cells.
+    /// Takes what a cell says of those who fell silent in a region; true if somebody did just now: who looks
+    /// then has heard all cells. Whoever fell silent before was looked at then.
     mutating func take(
-        _ change: Summary.Change, of cell: [UInt8], active: Int, _ clock: ObservationClock
-    ) {
+        _ change: Summary.Change, of cell: [UInt8], _ clock: ObservationClock
+    ) -> Bool {
         let (now, name) = (clock.observedNow, change.region)
         clean(clock)
         // It is moved and not copied: tens of thousands may have fallen silent one by one.
@@ -123,11 +124,10 @@ package struct FleetMasses: Sendable {
             if at == known.at { region.joining += max(0, one.people - known.people) }
         }
         region.expire(clock)
-        // Whoever fell silent before was looked at then.
         let isNew = change.silent.contains { $0.people > 0 && $0.ago.count == 0 }
         if isNew { region.tooOldThrough = max(region.tooOldThrough, now - RecentPeople.span) }
         if region.people > 0 { regions[name] = region }
-        if isNew { look(in: name, active: active, clock) }
+        return isNew
     }
 
     /// Looks whether those who fell silent lately in a region are a mass among so many active people.

@@ -198,12 +198,15 @@ extension Engine {
                 if cell.isAwaited, !cell.splitFrom.isEmpty { cell.position = summary.position }
             }
         }
+        var joined = Set<[UInt8]>()
         for place in places(heard, until: instant) {
+            if place.at > clock.now { lookForMasses(in: &joined) }
             arrive(at: place.at)
             isUnclosed = true
-            let summary = heard[place.cell]
-            take(summary.changes[place.change], from: summary.cell)
+            let (change, cell) = (heard[place.cell].changes[place.change], heard[place.cell].cell)
+            if take(change, from: cell) { joined.insert(change.region) }
         }
+        lookForMasses(in: &joined)
         arrive(at: instant)
         for (place, summary) in heard.enumerated() { takeHead(of: summary, heard[place...]) }
         masses.forget(clock.wallNow)
@@ -235,18 +238,27 @@ extension Engine {
         }
     }
 
-    private mutating func take(_ change: Summary.Change, from cell: [UInt8]) {
+    /// Takes a change; true if somebody fell silent just now.
+    private mutating func take(_ change: Summary.Change, from cell: [UInt8]) -> Bool {
         switch change.kind {
         case .region: take(change.summary, of: change.region, from: cell)
-        case .silent, .allSilent:
-            masses.take(change, of: cell, active: active(in: change.region), clock)
+        case .silent, .allSilent: return masses.take(change, of: cell, clock)
         case .input: alerting.board.heard()
         case .blind, .sees:
             let isBlind = change.kind == .blind
-            guard let known = cells[cell], known.isBlind != isBlind else { return }
+            guard let known = cells[cell], known.isBlind != isBlind else { return false }
             cells.change(cell) { $0.isBlind = isBlind }
             cellsChanged(known)
         }
+        return false
+    }
+
+    /// Looks, once all that cells say of an instant is taken, in the regions in which somebody fell silent at it.
+    private mutating func lookForMasses(in joined: inout Set<[UInt8]>) {
+        for region in joined.sorted(by: Self.areInOrder) {
+            masses.look(in: region, active: active(in: region), clock)
+        }
+        joined = []
     }
 
     /// Takes the rest of a summary, once all changes are taken: until then a cell that was dark is. `later`
