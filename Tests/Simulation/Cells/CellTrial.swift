@@ -25,6 +25,8 @@ struct CellTrial {
     private var heard = Decided()
     private var masses: [FleetMass] = []
     private var suspicions = CellSuspicions()
+    /// Time that was not seen so far, and the instant at which some more was known of.
+    private var unseen = (milliseconds: Int64(0), since: RunningTime.distantPast)
     /// The decisions of one side, as they are compared.
     private struct Decided {
         /// Everybody's, each person's in their order.
@@ -181,10 +183,15 @@ struct CellTrial {
         var freely = terms
         freely.allowsShrink = true
         for (place, part) in split(list).enumerated() {
-            _ = cells[place].engine.fold(
+            let answer = cells[place].engine.fold(
                 isTaken
                     ? .roster(part, source: source, freely) : .items(ItemList(), source: source),
                 at: instant)
+            // A gateway refuses one with an entry that is rejected. One watch takes the rest of it.
+            if isTaken, !terms.hasMore, answer.retired == nil {
+                _ = cells[place].engine.fold(
+                    .roster(ItemList(), source: source, freely), at: instant)
+            }
         }
         _ = fleet.engine.fold(.items(ItemList(), source: source), at: instant)
     }
@@ -288,7 +295,11 @@ struct CellTrial {
                 throw Failure(line: line, check: "K8", detail: "one engine \(a), cells \(b)")
             }
         }
-        if let fault = suspicions.settle(at: whole.engine.clock.wallNow.milliseconds) {
+        let clock = whole.engine.clock
+        let lost = clock.now.milliseconds - clock.observedNow.milliseconds
+        if lost != unseen.milliseconds { unseen = (lost, clock.now) }
+        let isSetBack = clock.now - unseen.since <= .seconds(60)
+        if let fault = suspicions.settle(at: clock.wallNow.milliseconds, isSetBack: isSetBack) {
             throw Failure(line: line, check: "K8", detail: fault)
         }
         decisions += told.fleet.count + told.people.values.reduce(0) { $0 + $1.count }
@@ -346,6 +357,8 @@ private struct CellSuspicions {
     private var last: [String: (whole: Last, cells: Last)] = [:]
     /// Those of whom the cells have not said the same yet, and since when.
     private var owed: [String: Int64] = [:]
+    /// Those of whom the cells may say something else until their gap is over.
+    private var excused: Set<String> = []
     /// The kinds of difference that K8 allows, as often as they were met.
     private(set) var differences: [String: Int] = [:]
 
@@ -356,11 +369,21 @@ private struct CellSuspicions {
 
     /// Looks at everybody of whom something else is said; returns the first difference that is none of those
     /// that are allowed.
-    mutating func settle(at now: Int64) -> String? {
+    mutating func settle(at now: Int64, isSetBack: Bool) -> String? {
         for (id, (whole, cells)) in last.sorted(by: { $0.key < $1.key }) {
             if whole.isOver { last[id] = nil }
+            if excused.contains(id) {
+                if whole.isOver { excused.remove(id) }
+                continue
+            }
             guard whole.suspected != cells.suspected else {
                 if owed.removeValue(forKey: id) != nil { note("said a moment later (C1)") }
+                continue
+            }
+            // One engine looked at whoever was too old by then; their own cell did not, and says them again.
+            if isSetBack, cells.isOfMass, !whole.isOfMass {
+                note("not too old any more since time was set back (B1)")
+                if !whole.isOver { excused.insert(id) }
                 continue
             }
             let since = owed[id] ?? now
