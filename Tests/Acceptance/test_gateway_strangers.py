@@ -349,6 +349,10 @@ class SplitTests(StrangerTestCase):
             self.assertEqual(answer["unavailable"], [])
             self.assertEqual({one["responder_id"] for one in answer[member]}, {self.kept, self.left, self.other})
 
+    def test_a_cell_that_is_new_can_be_named(self):
+        self.assertEqual(self.gateway.get("/v1/gaps?cell=c").json()["gaps"][0]["responder_id"], self.left)
+        self.problem(self.gateway.get("/v1/gaps?cell=d"), 404)
+
     def test_events_are_of_all_at_once_and_an_older_place_in_them_is_gone(self):
         self.fleet.answers.update({name: FakeFleet.takes for name in "abc"})
         self.fleet.version, self.fleet.slots = 1, {"a": ["0-2047"], "b": ["2048-4095"]}

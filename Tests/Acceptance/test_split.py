@@ -6,6 +6,7 @@ of everything that was sent through a gateway: nobody is lost, and nothing is co
     ROLLCALL_SPLIT_SEED    which; 1 without it
 """
 
+import json
 import os
 import random
 import subprocess
@@ -25,10 +26,14 @@ SEED = int(os.environ.get("ROLLCALL_SPLIT_SEED", "1"))
 
 
 class SplitTests(ClusterTestCase):
+    # The settings of all members.
+    settings = ""
+
     def start(self):
         """A fleet of one cell, behind a gateway."""
         self.etcd = Etcd(self, members=1)
-        self.old = Members(self, self.etcd, names=[f"a{n}" for n in range(2)], prefix="/a", cell="a")
+        self.old = Members(
+            self, self.etcd, names=[f"a{n}" for n in range(2)], prefix="/a", cell="a", settings=self.settings)
         self.old.start()
         port, = free_ports(1)
         self.fleet_cell = Rollcall(
@@ -50,7 +55,7 @@ class SplitTests(ClusterTestCase):
         """The members of a cell that is to be split from another one."""
         new = Members(
             self, self.etcd, names=[f"{name}{n}" for n in range(2)], prefix=f"/{name}", cell=name,
-            more=f"  split_from: {{cell: {origin}, log: /{origin}}}\n")
+            settings=self.settings, more=f"  split_from: {{cell: {origin}, log: /{origin}}}\n")
         new.start()
         return new
 
@@ -179,6 +184,44 @@ class SplitTests(ClusterTestCase):
         ranges = ((0, 2048), (2048, 3072), (3072, 4096))
         for part, (first, last) in zip(parts, ranges):
             self.assertEqual(part, {one for one in ids if first <= slot(one) < last})
+
+    def test_the_past_is_told_once(self):
+        """Both halves hold what was before, and each tells what is its own people's."""
+        self.settings = "liveness: {on_duty: {expected: 500ms, degraded_after: 1s, offline_after: 2s}}\n"
+        self.start()
+        ids = {f"p-{number}" for number in range(40)}
+        # The first word may take as long as the wait for a leader: nobody was ONLINE by it.
+        for _ in range(2):
+            self.gateway.write("/v1/batches", [{**batch(one), "duty_state": "ON_DUTY"} for one in ids])
+        eventually(lambda: self.gaps() == len(ids), PATIENCE, "everybody is OFFLINE")
+        place = self.gateway.get("/v1/events").json()["next"]
+        new = self.new_cell()
+        self.split(new)
+        # The gateway has not heard of the new map yet.
+        people = self.gateway.get("/v1/responders").json()
+        self.assertEqual((people["total"], people["unavailable"]), (len(ids), []))
+        self.assertEqual(self.gaps(), len(ids))
+        self.assertEqual(self.gaps("&cell=a"), sum(slot(one) < 2048 for one in ids))
+        self.problem(self.gateway.get(f"/v1/events?after={place}"), 410)
+        events = self.events()
+        told = [json.dumps(one, sort_keys=True) for one in events]
+        self.assertEqual(len(set(told)), len(told))
+        self.assertEqual(
+            sorted(one["responder_id"] for one in events if one.get("to") == "OFFLINE"), sorted(ids))
+
+    def gaps(self, cell=""):
+        """How many are open by the table of their causes, also where somebody changed who leads meanwhile."""
+        return sum(row["open"] + row["blind"] for row in self.gateway.get(f"/v1/gaps?by=cause{cell}").json()["rows"])
+
+    def events(self):
+        """All from the beginning on, without their places."""
+        events, after = [], ""
+        while True:
+            answer = self.gateway.get(f"/v1/events?limit=200{after}").json()
+            if not answer["events"]:
+                return events
+            events += [{name: value for name, value in one.items() if name != "cursor"} for one in answer["events"]]
+            after = f"&after={answer['next']}"
 
     def test_a_cell_moves_to_other_machines(self):
         """Members elsewhere join it, the fleet cell is told their addresses, and the old ones are taken out."""

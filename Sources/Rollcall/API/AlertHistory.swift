@@ -102,6 +102,8 @@ struct AlertHistory {
     // MARK: - Walking back
 
     private mutating func walk() throws(StoreError) {
+        // What fired before is the cell's that this one was split from.
+        let first = try work.reader.decisionsOfOrigin()
         var id = Int64.max
         var looked = 0
         var sinceFull = 0
@@ -110,7 +112,8 @@ struct AlertHistory {
         while !isEnd, !isDone {
             isEnd = try work.reader.alertDecisions(before: &id) { row in
                 looked += 1
-                if let decision = DecisionCode.decision(row) { isDone = take(decision) }
+                isDone = row.id <= first
+                if !isDone, let decision = DecisionCode.decision(row) { isDone = take(decision) }
                 if hasMore { sinceFull += 1 }
                 let hasAll = unpended.isEmpty && stormsSought.isEmpty
                 if hasMore, hasAll || sinceFull > Self.pendingMax { isDone = true }
@@ -246,7 +249,7 @@ struct AlertHistory {
     /// answer.
     private func names(_ present: HistoryPresent) -> [Int: [UInt8]]? {
         let people = Set(found.flatMap { $0.report?.facts.people ?? [] })
-            .filter { !present.erased.contains(Int64($0 + 1)) }.sorted()
+            .filter { present.isTold(Int64($0 + 1)) }.sorted()
         guard let ids = work.ids(of: people.map { Int64($0 + 1) }) else { return nil }
         var names: [Int: [UInt8]] = [:]
         for (person, id) in zip(people, ids) where !id.isEmpty { names[person] = id }

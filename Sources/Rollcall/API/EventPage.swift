@@ -29,7 +29,8 @@ struct EventPage: Sendable {
 
 extension EventPage {
     /// Reads what was decided behind number `after`; nil if the state writer, which knows how people
-    /// are called, does not answer in time. What is about somebody erased is left out.
+    /// are called, does not answer in time. What is about somebody erased is left out, and what another cell decided
+    /// about nobody before this one was split from it.
     /// - Throws: `StoreError` if the store cannot be read.
     init?(
         behind after: Int64, epoch: UInt64, _ work: HistoryWork, erased: ErasedIDs
@@ -37,6 +38,7 @@ extension EventPage {
         var found: [(number: Int64, kind: EventKind, decision: Decision)] = []
         var looked = 0
         var through = after
+        let first = try work.reader.decisionsOfOrigin()
         let isEnd = try work.reader.decisions(after: &through) { row in
             looked += 1
             if let decision = DecisionCode.decision(row), let kind = EventKind(decision) {
@@ -50,7 +52,7 @@ extension EventPage {
         var events: [Event] = []
         for (number, kind, decision) in found {
             let person = decision.person.flatMap { people[$0] }
-            if decision.person != nil, person == nil { continue }
+            if decision.person == nil ? number <= first : person == nil { continue }
             let cursor = EventCursor(epoch: epoch, number: number).text
             events.append(
                 Event(

@@ -168,9 +168,7 @@ struct GapTable {
         }
         looked += 1
         let aggregates = row.aggregates
-        guard query.matches(row, aggregates),
-            present.erased.isEmpty || !present.erased.contains(row.responder)
-        else { return true }
+        guard query.matches(row, aggregates), present.isTold(row.responder) else { return true }
         add(row, aggregates)
         return true
     }

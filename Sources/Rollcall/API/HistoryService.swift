@@ -44,7 +44,8 @@ struct HistoryPresent: Sendable {
     /// The clocks as of the question.
     let clock: ObservationClock
     /// Numbers + 1 of people who are being erased: of them nothing is told any more.
-    let erased: Set<Int64>
+    private let erased: Set<Int64>
+    private let gone: NumberSet
     /// The names of those who can be told anything.
     let receivers: Set<[UInt8]>
     /// The number of the store, which stands in the keys of incidents.
@@ -57,8 +58,14 @@ struct HistoryPresent: Sendable {
         receivers = Set(view.outbox.receivers.map(\.name))
         storeNumber = view.storeNumber
         erased = Set(view.peopleErased)
+        gone = view.peopleGone
         pastGaps = view.engine.pastGaps
         retention = view.engine.policy.retention
+    }
+
+    /// True of whom may be told, by number + 1: who is not being erased, and no other cell's by now.
+    func isTold(_ responder: Int64) -> Bool {
+        !erased.contains(responder) && !gone.contains(max(0, Int(responder) - 1))
     }
 
     /// Returns what usually follows a gap like that of `report` (P7).

@@ -41,6 +41,17 @@ extension Gateway {
         Router.unavailable("a person is being handed from one cell to another")
     }
 
+    /// Looks whether there is a newer map, which may have the cell that a client names.
+    func lookForCell(_ call: Call, _ map: CellMap) {
+        if call.isAnew {
+            return call.answer(
+                .problem(404, "Not Found", detail: "there is no such cell"), InputStats())
+        }
+        var anew = call
+        anew.isAnew = true
+        follower.map(of: map.version + 1) { [self, anew] _ in forward(anew) }
+    }
+
     // MARK: - Everybody
 
     /// Looks whether one of `outcomes` was answered by a newer map than `map`, and goes on with what that one adds.

@@ -184,8 +184,7 @@ package final class Gateway: HTTPEdge {
             var rest = call.request
             rest.query.removeAll { $0.name == Self.cellParameter }
             guard let place = map.place(of: Array(name.utf8)) else {
-                return call.answer(
-                    .problem(404, "Not Found", detail: "there is no such cell"), InputStats())
+                return lookForCell(call, map)
             }
             if forwarding == .list(.events), Self.isStream(rest) {
                 return passStream(call, rest, of: map.cells[place])

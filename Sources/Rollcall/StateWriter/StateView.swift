@@ -19,6 +19,9 @@ package struct StateView {
     var erasuresPending: [PendingErasure] = []
     /// Numbers + 1 of people of whom something may be left in the store.
     let peopleErased: [Int64]
+    /// Numbers of people who are another cell's since this one was split, or were erased: what the store still
+    /// holds of them is not told here.
+    var peopleGone = NumberSet()
     /// The JSON that says how this member stands; nil on one machine.
     var cluster: JSONTree?
     /// The store's number, of which keys of incidents are made.

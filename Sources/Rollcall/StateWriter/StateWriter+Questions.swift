@@ -16,9 +16,19 @@ extension StateWriter {
             engine: shown.viewed(at: now), store: storeStats(),
             outbox: outbox, committedAt: committedAt, erasures: chores.erasures.erasures,
             erasuresPending: upkeep.erasures, peopleErased: chores.erasures.people,
+            peopleGone: peopleGone(of: shown),
             cluster: board?.answer(), storeNumber: store.number, eventEpoch: eventEpoch,
             isFollowing: seat.map { $0.member.role != .leading } ?? false)
         for question in questions { question(view) }
+    }
+
+    /// Numbers of people who have no id any more, of a cell that was split.
+    private func peopleGone(of engine: Engine) -> NumberSet {
+        let version = engine.isOfSplit ? engine.cellMap?.version : nil
+        if upkeep.gone.version != version {
+            upkeep.gone = (version, version == nil ? NumberSet() : engine.peopleGone())
+        }
+        return upkeep.gone.people
     }
 
     /// The epoch of events' cursors (E1): all members of a watch have the same, as their decisions

@@ -89,6 +89,7 @@ extension StateWriter {
         let name = Array("\(store.number) \(split.map.version) ".utf8) + origin.own
         let watch = StableHash.of(name.span, name.indices)
         let left = try store.journal.messages()
+        let decisions = store.journal.lastDecision
         let now = RunningTime(milliseconds: turn.turn.nowMilliseconds)
         outbox = Outbox(store: watch, messages: [], now: now, times: endpoints.times)
         pushes = PushBox(store: watch, times: endpoints.pushTimes)
@@ -109,6 +110,7 @@ extension StateWriter {
         try write(pending, at: LogPlace(), clock) { [store] () throws(StoreError) in
             try store.journal.set(storeNumber: watch)
             try store.journal.set(origin.own, forKey: Self.splitKey)
+            try store.journal.set(decisions, forKey: HistoryReader.originDecisionsKey)
         }
         store.belong(to: watch)
         stepDown()

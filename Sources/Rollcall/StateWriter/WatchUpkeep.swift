@@ -24,4 +24,6 @@ struct WatchUpkeep {
     var clearedThrough: Int64 = 0
     /// The instant at which an onlooker that lacks people last looked for somebody who has them (K6).
     var splitLookedAt = Int64.min / 4
+    /// The people of a cell that was split who are gone, as of the map of a version (K6).
+    var gone = (version: Int64?.none, people: NumberSet())
 }

@@ -26,6 +26,16 @@ extension Engine {
         recountCauses()
     }
 
+    /// True of a cell that was split, or split from another one.
+    package var isOfSplit: Bool { ownCell != nil }
+
+    /// Numbers of people who are not here any more: they were erased, or left with their slots.
+    package func peopleGone() -> NumberSet {
+        var gone = NumberSet()
+        for number in 0..<roster.count where roster[number].idCount == 0 { gone.insert(number) }
+        return gone
+    }
+
     /// True of an id whose slot is known to be another cell's, since this one was split.
     package func isElsewhere(id: [UInt8]) -> Bool {
         isElsewhere(hash: StableHash.of(id.span, id.indices))

@@ -24,12 +24,16 @@ package enum RosterFault: Error, Equatable, Sendable {
 }
 
 /// A set of people by number.
-struct NumberSet: Equatable, Sendable {
+package struct NumberSet: Equatable, Sendable {
     private(set) var words: [UInt64] = []
 
     var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 
-    func contains(_ number: Int) -> Bool {
+    /// An empty one.
+    package init() {}
+
+    /// True if it has that person, by a number from 0 on.
+    package func contains(_ number: Int) -> Bool {
         number / 64 < words.count && words[number / 64] >> UInt64(number % 64) & 1 == 1
     }
 

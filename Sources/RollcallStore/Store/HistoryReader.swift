@@ -79,7 +79,10 @@ package final class HistoryReader {
     private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gapsAfter, gap: Statement
     private let darkOfDay, dark, turn, lastTurn, blind, nobodys, alerts: Statement
     private let nudgesBefore, nudgesFrom: Statement
-    private let after, oldest, newest, firstRow: Statement
+    private let after, oldest, newest, firstRow, ofOrigin: Statement
+
+    /// The key in `meta` of the number of the last decision of the cell that this one was split from.
+    package static let originDecisionsKey = "split_decisions"
 
     /// Opens the store at `path`, which a `Journal` has made. Throws `StoreError` if it cannot be
     /// opened or is damaged.
@@ -155,6 +158,7 @@ package final class HistoryReader {
         newest = try prepare("SELECT max(id) FROM decisions")
         // Rows are cut first, and never for another reason.
         firstRow = try prepare(.firstRow)
+        ofOrigin = try prepare("SELECT max(value) FROM meta WHERE key = 'split_decisions'")
     }
 
     // MARK: - Gaps
@@ -299,6 +303,10 @@ package final class HistoryReader {
         DecisionsKept(
             oldest: try oldest.one(), newest: try newest.one(), isCut: try firstRow.one() > 1)
     }
+
+    /// The number of the last decision before this cell was split from another one, whose they are but for what
+    /// is about people; 0 of any other watch. Throws `StoreError` if it cannot be read.
+    package func decisionsOfOrigin() throws(StoreError) -> Int64 { try ofOrigin.one() }
 
     /// Reads all decisions behind `id`, the oldest first, and moves it on; true once there are no
     /// more. `take` says whether to go on behind the one it is given. Throws `StoreError` if one is
