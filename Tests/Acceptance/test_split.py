@@ -187,7 +187,9 @@ class SplitTests(ClusterTestCase):
 
     def test_the_past_is_told_once(self):
         """Both halves hold what was before, and each tells what is its own people's."""
-        self.settings = "liveness: {on_duty: {expected: 500ms, degraded_after: 1s, offline_after: 2s}}\n"
+        self.settings = """liveness: {on_duty: {expected: 500ms, degraded_after: 1s, offline_after: 2s}}
+alerts: {ResponderOffline: {enabled: true, for: 0s}}
+"""
         self.start()
         ids = {f"p-{number}" for number in range(40)}
         # The first word may take as long as the wait for a leader: nobody was ONLINE by it.
@@ -208,6 +210,13 @@ class SplitTests(ClusterTestCase):
         self.assertEqual(len(set(told)), len(told))
         self.assertEqual(
             sorted(one["responder_id"] for one in events if one.get("to") == "OFFLINE"), sorted(ids))
+        # What fired in the old cell fires anew in the new one, and is its own from then on.
+        eventually(lambda: self.fired("b"), PATIENCE, "it fires anew")
+        self.assertEqual([len(self.fired(cell)) for cell in "ab"], [1, 1])
+
+    def fired(self, cell):
+        """The incidents of people who are OFFLINE that a cell tells of."""
+        return self.gateway.get(f"/v1/alerts/history?cell={cell}&alertname=ResponderOffline").json()["incidents"]
 
     def gaps(self, cell=""):
         """How many are open by the table of their causes, also where somebody changed who leads meanwhile."""
