@@ -84,6 +84,15 @@ class CellTestCase(RollcallTestCase):
             lambda: server.get("/v1/cells").json()["version"] == version, SOON,
             f"{name} has version {version}")
 
+    def put(self, server, body):
+        return server.request("PUT", "/v1/cells", body)
+
+    def map(self, version, first="a", second="b"):
+        """A map of two cells."""
+        return {"version": version, "slots": 4096, "cells": [
+            {"name": name, "urls": [f"http://127.0.0.1/{name}"], "slots": [slots]}
+            for name, slots in ((first, "0-2047"), (second, "2048-4095"))]}
+
     def standing(self, name):
         """How the fleet cell says that a cell stands."""
         answer = self.servers["f"].get("/v1/cells").json()
@@ -315,6 +324,36 @@ class FleetTests(CellTestCase):
             eventually(
                 lambda name=name: self.standing(name)["problem"] is None, SOON, "nothing is wrong with it")
 
+    def test_a_fleet_cell_without_its_store_takes_slots_that_were_given_since(self):
+        # As after a split, of which the lost store knew.
+        given = self.map(5)
+        given["cells"][0]["slots"], given["cells"][1]["slots"] = ["0-99"], ["100-4095"]
+        for name in "ab":
+            self.assertEqual(self.put(self.begin(name), given).json(), {"version": 5})
+            self.servers[name].stop()
+        server = self.begin("f")
+        eventually(lambda: server.get("/v1/cells").json()["version"] == 1, SOON, "it begins anew")
+        for name in "ab":
+            self.servers[name].start()
+        eventually(lambda: server.get("/v1/cells").json()["version"] == 5, SOON, "it takes what they hold")
+        self.assertEqual([cell["slots"] for cell in server.get("/v1/cells").json()["cells"]], [["0-99"], ["100-4095"]])
+        for name in "ab":
+            eventually(lambda name=name: self.standing(name)["heard_through"], SOON, "it is heard")
+            self.assertIsNone(self.standing(name)["problem"])
+
+    def test_a_fleet_cell_whose_map_a_cell_has_takes_no_other(self):
+        given = self.map(5)
+        given["cells"][0]["slots"], given["cells"][1]["slots"] = ["0-99"], ["100-4095"]
+        self.put(self.begin("b"), given)
+        self.servers["b"].stop()
+        self.begin("a")
+        server = self.begin("f")
+        self.wait_for_map("a")
+        self.servers["b"].start()
+        eventually(lambda: self.standing("b")["problem"], SOON, "it says that b has another one")
+        self.assertIn("not this fleet cell's", self.standing("b")["problem"])
+        self.assertEqual(server.get("/v1/cells").json()["version"], 1)
+
     def test_addresses_follow_the_settings_and_slots_stay(self):
         servers = self.fleet()
         slots = [cell["slots"] for cell in servers["a"].get("/v1/cells").json()["cells"]]
@@ -357,6 +396,8 @@ class HandingOverTests(CellTestCase):
         given["cells"] = [dict(cell) for cell in given["cells"]]
         given["cells"][1]["slots"], given["cells"][2]["slots"] = ["2048-4095"], ["2047"]
         self.assertIn("has no log", self.problem(self.put(server, given), 409)["detail"])
+        far = {**self.map(3), "version": 1_000_004}
+        self.assertIn("so many maps", self.problem(self.put(server, far), 409)["detail"])
         del changed["cells"][1]
         self.assertIn("is of no cell", self.problem(self.put(server, changed), 422)["detail"])
         self.problem(self.put(server, "{"), 400)
@@ -447,15 +488,6 @@ class HandingOverTests(CellTestCase):
         self.assertEqual((status, text), (0, "a\nb\n"))
         status, text = self.ask("cluster", "cells", "--server", self.url("a"), "-o", "json")
         self.assertEqual(json.loads(text)["cell"], "a")
-
-    def put(self, server, body):
-        return server.request("PUT", "/v1/cells", body)
-
-    def map(self, version, first="a", second="b"):
-        """A map of two cells."""
-        return {"version": version, "slots": 4096, "cells": [
-            {"name": name, "urls": [f"http://127.0.0.1/{name}"], "slots": [slots]}
-            for name, slots in ((first, "0-2047"), (second, "2048-4095"))]}
 
 
 class BrokerTests(CellTestCase):

@@ -118,6 +118,17 @@ struct GatewayMergeTests {
         #expect(!all.isRefused)
     }
 
+    @Test("S19, K5: what one cell will never take under its name is not to be sent again under it")
+    func otherBody() {
+        let other = answer(422, #"{"detail":"something else was done under this name"}"#)
+        let taken = answer(200, #"{"accepted":1,"duplicates":0,"rejected":[],"problems":[]}"#)
+        let some = verdict([(part(0, [0]), taken), (part(1, [1]), other)])
+        #expect(some.response(isPartialTaken: false).status == 422)
+        #expect(some.response(isPartialTaken: true).status == 200)
+        let away = verdict([(part(0, [0]), answer(503, "{}")), (part(1, [1]), other)])
+        #expect(away.response(isPartialTaken: false).status == 422)
+    }
+
     @Test("if all is rejected everywhere it is a 422")
     func allRejected() {
         let none =

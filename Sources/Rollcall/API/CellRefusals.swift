@@ -10,9 +10,9 @@ extension Router {
     /// The map of the fleet's cells, as it is held here.
     var cells: CellBoard { edge.cells }
 
-    /// Says of a cell's answer by which map it is one: who asks all cells knows then whether there are more.
+    /// Says by which map of cells an answer is one: who asks all cells knows then whether there are more.
     func namingMap(_ response: HTTPResponse) -> HTTPResponse {
-        guard case .cell = cells.role, let version = cells.mapVersion else { return response }
+        guard let version = cells.mapVersion else { return response }
         var response = response
         response.headers.append((Self.cellMapField, "\(version)"))
         return response

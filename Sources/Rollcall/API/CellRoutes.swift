@@ -96,6 +96,12 @@ extension Router {
         }
         let held = cells.map
         if let fault = map.fault(after: held) { return answer(refusal(fault), InputStats()) }
+        guard map.version - (held?.version ?? 0) <= CellMap.jumpMax else {
+            return answer(
+                Self.conflict(
+                    "no fleet cell has made so many maps since version \(held?.version ?? 0)"),
+                InputStats())
+        }
         guard let gives = held.map({ map.takesSlots(of: name, since: $0) }) ?? false else {
             let detail =
                 "slots of the map were another cell's, and only a new cell is given some: it is split from one"

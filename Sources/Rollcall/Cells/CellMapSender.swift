@@ -194,18 +194,33 @@ private final class CellMapWorker: @unchecked Sendable {
     private func lost() -> CellMap? {
         if hasAsked { return nil }
         hasAsked = true
-        let names = named.map(\.name)
         let maps = named.compactMap { cell -> CellMap? in
-            guard case .has(let map, _) = caller.ask(cell), map.place(of: cell.name) != nil else {
+            guard case .has(let map, _) = caller.ask(cell), isOurs(map, of: cell) else {
                 return nil
             }
-            // Cells may have been named since, or not any more; one that names others is of another fleet.
-            let isOurs =
-                map.cells.allSatisfy { names.contains($0.name) }
-                || names.allSatisfy { map.place(of: $0) != nil }
-            return isOurs ? map : nil
+            return map
         }
         return maps.max { $0.version < $1.version }
+    }
+
+    /// True of a map that a cell holds of this fleet: cells may have been named since, or not any more; one that
+    /// names others is of another fleet.
+    private func isOurs(_ map: CellMap, of cell: CellMap.Cell) -> Bool {
+        let names = named.map(\.name)
+        return map.place(of: cell.name) != nil
+            && (map.cells.allSatisfy { names.contains($0.name) }
+                || names.allSatisfy { map.place(of: $0) != nil })
+    }
+
+    /// Returns the map that takes the place of this store's, since a cell holds another one: this store was
+    /// lost, and begun before the cell could tell. If nobody has this one yet, theirs is the fleet's,
+    /// whosever slots are.
+    private func map(after own: CellMap, _ theirs: CellMap, of cell: CellMap.Cell) -> CellMap? {
+        if let next = own.following(theirs) { return next }
+        guard own.version == 1, theirs.version > own.version, isOurs(theirs, of: cell),
+            !board.isHeld(own.version)
+        else { return nil }
+        return theirs
     }
 
     private func keep(_ map: CellMap) {
@@ -346,8 +361,7 @@ private final class CellMapWorker: @unchecked Sendable {
         case .has(let map, _):
             standing.version = map.version
             guard let own = board.map, own != map else { break }
-            // This store was lost, and begun before the cell could tell: it goes on behind what they hold.
-            if let next = own.following(map) { keep(next) }
+            if let next = self.map(after: own, map, of: cell) { keep(next) }
             standing.problem =
                 map.version == own.version
                 ? "it holds another map of this version"

@@ -161,6 +161,11 @@ package final class CellBoard: Sendable {
         state.withLock { $0.standings[cell] ?? Standing() }
     }
 
+    /// True if some cell has the map of a version, as far as they were asked.
+    func isHeld(_ version: Int64) -> Bool {
+        state.withLock { $0.standings.values.contains { $0.version == version } }
+    }
+
     /// The silences that every cell is to have; nil if this is no fleet cell.
     var silences: FleetSilences? { state.withLock { $0.silences } }
 

@@ -21,7 +21,7 @@ final class MapFollower: @unchecked Sendable {
         var map: CellMap?
         /// The reason why there was no answer last; nil after one.
         var problem: String?
-        /// Those who wait for the next answer of the fleet cell.
+        /// Those who wait for the answer to the next question.
         var waiting: [@Sendable (CellMap?) -> Void] = []
     }
 
@@ -80,11 +80,15 @@ final class MapFollower: @unchecked Sendable {
         if let held { then(held) } else { heard(of: version) }
     }
 
-    private func handOver() {
-        let (map, waiting) = state.withLock { state in
+    private func takeWaiting() -> [@Sendable (CellMap?) -> Void] {
+        state.withLock { state in
             defer { state.waiting = [] }
-            return (state.map, state.waiting)
+            return state.waiting
         }
+    }
+
+    private func handOver(to waiting: [@Sendable (CellMap?) -> Void]) {
+        let map = self.map
         for then in waiting { then(map) }
     }
 
@@ -98,13 +102,15 @@ final class MapFollower: @unchecked Sendable {
                 isHurried ? Self.hurriedEvery : map == nil ? Self.lookEvery : Self.askEvery
             if ClockReading.now().elapsed - asked >= pause {
                 self.isHurried.store(false, ordering: .relaxed)
+                // Who comes from now on may want what the answer on its way does not know yet.
+                let waiting = takeWaiting()
                 ask()
-                handOver()
+                handOver(to: waiting)
                 asked = ClockReading.now().elapsed
             }
             orders = mailbox.takeAll(waiting: isHurried ? Self.hurriedEvery : Self.lookEvery)
         }
-        handOver()
+        handOver(to: takeWaiting())
     }
 
     private func ask() {

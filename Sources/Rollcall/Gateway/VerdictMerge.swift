@@ -115,7 +115,9 @@ struct VerdictMerge {
         let isOfAll =
             refusals.count == partCount && Set(refusals.map(\.status)).count == 1
         let conflict = isWhole ? refusals.first { $0.status == 409 } : nil
-        if let refusal = isOfAll ? refusals.first : conflict ?? ofBody {
+        // A key under which a cell has had another body: the same again will not do.
+        let ofKey = isPartialTaken ? nil : refusals.first { $0.status == 422 }
+        if let refusal = isOfAll ? refusals.first : conflict ?? ofKey ?? ofBody {
             return Gateway.response(refusal)
         }
         let isEmpty = unavailable.isEmpty && accepted == 0 && duplicates == 0

@@ -46,6 +46,8 @@ package struct CellMap: Equatable, Sendable {
     package static let cellsMax = 256
     /// The greatest version that is credible.
     package static let versionMax: Int64 = 1_000_000_000
+    /// Versions by which a map may be ahead of the one that a cell holds: behind the greatest there is none.
+    package static let jumpMax: Int64 = 1_000_000
 
     /// Rises with each map, from 1 on.
     package private(set) var version: Int64
