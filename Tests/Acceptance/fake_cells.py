@@ -5,6 +5,8 @@ import json
 import socket
 import threading
 
+from loopback import Loopback
+
 
 class Asked:
     """A request as it came."""
@@ -60,37 +62,27 @@ class FakeWatch:
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._connections = []
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
-        self.port = self._listener.getsockname()[1]
+        self._listener = Loopback(case, self._serve)
+        self.port = self._listener.port
         self.url = f"http://127.0.0.1:{self.port}"
         case.addCleanup(self.close)
-        threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self):
         self._over.set()
-        # Closed alone it would go on for whoever waits in it.
-        for one in [self._listener, *self._connections]:
+        self._listener.close()
+        for one in self._connections:
             try:
                 one.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
-        self._listener.close()
 
     def asked_for(self, path, method=None):
         """The requests for a path."""
         with self._lock:
             return [one for one in self.asked if one.path == path and method in (None, one.method)]
 
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            self._connections.append(connection)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
     def _serve(self, connection):
+        self._connections.append(connection)
         try:
             with connection, connection.makefile("rb") as stream:
                 while (request := self._read(stream)) is not None:

@@ -8,8 +8,9 @@ import socket
 import ssl
 import struct
 import subprocess
-import threading
 import time
+
+from loopback import Loopback
 
 HEAD_BYTES_MAX = 64 * 1024
 # Nobody is answered for longer, however patient they are.
@@ -70,10 +71,7 @@ class HostileReceiver:
         self.tls = tls
         self.plays = []
         self.faults = []
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-        case.addCleanup(self._close)
+        self.port = Loopback(case, self._serve).port
 
     def url(self, path, host="127.0.0.1"):
         return f"{'https' if self.tls else 'http'}://{host}:{self.port}{path}"
@@ -81,19 +79,6 @@ class HostileReceiver:
     def of(self, path):
         """What was played to requests of this path."""
         return [play for play in list(self.plays) if play.request.split(b" ")[1] == path.encode()]
-
-    def _close(self):
-        # A close alone would not end the wait for the next connection.
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection):
         connection.settimeout(PLAY_SECONDS)

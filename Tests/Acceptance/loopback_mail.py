@@ -14,6 +14,7 @@ import time
 import warnings
 
 from aiosmtpd.smtp import SMTP, AuthResult
+from loopback import Loopback
 
 LINE_BYTES_MAX = 998
 
@@ -139,22 +140,11 @@ class MailScript:
     def __init__(self, case, script):
         self.lines = []
         self._script = script
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-        case.addCleanup(self._listener.close)
+        self.port = Loopback(case, self._play).port
 
     @property
     def url(self):
         return f"smtp://127.0.0.1:{self.port}"
-
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._play, args=(connection,), daemon=True).start()
 
     def _play(self, connection):
         connection.settimeout(self.SECONDS_MAX)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Rollcall
 
-/// Whether a cell is asked that did not answer lately. Source: K5.
+/// A cell that did not answer lately is asked, or not. Source: K5.
 @Suite struct CellStandingTests {
     private func late(_ count: Int) -> CellStanding {
         var standing = CellStanding()

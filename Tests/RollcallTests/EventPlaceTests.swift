@@ -4,7 +4,7 @@ import Testing
 @testable import RollcallSupport
 @testable import RollcallTools
 
-/// Where `rollcall events` looks back from, at one watch and at a gateway. Source: E1, K5.
+/// The place from which `rollcall events` looks back, at one watch and at a gateway. Source: E1, K5.
 @Suite struct EventPlaceTests {
     @Test(arguments: [
         ("c0ffee-1234", "c0ffee-234", false), ("c0ffee-999", "c0ffee-0", true),

@@ -215,12 +215,7 @@ extension Router {
             else { return nil }
             return .groups(active: active, nobody: nobody)
         }
-        guard let call else { return }
-        let name = ownName
-        write(.peersElsewhere(call), request, answer) { receipt, answer in
-            let people = JSONTree.integer(Int64(receipt.accepted))
-            answer(.json(AlertJSON.bytes(["cell": name, "people": people])), InputStats())
-        }
+        if let call { take(.peersElsewhere(call), request, answer) }
     }
 
     // MARK: - Masses
@@ -228,9 +223,13 @@ extension Router {
     /// Takes the fleet cell's word of who fell out of contact together. Source: C1, K2.
     func putMasses(_ request: HTTPRequest, _ answer: @escaping Answer) {
         let masses = word(request, answer, "a list of masses") { FleetMass.list($0) }
-        guard let masses else { return }
+        if let masses { take(.masses(masses), request, answer) }
+    }
+
+    /// Takes a word of the fleet cell, and says how many people it concerns.
+    private func take(_ event: Event, _ request: HTTPRequest, _ answer: @escaping Answer) {
         let name = ownName
-        write(.masses(masses), request, answer) { receipt, answer in
+        write(event, request, answer) { receipt, answer in
             let people = JSONTree.integer(Int64(receipt.accepted))
             answer(.json(AlertJSON.bytes(["cell": name, "people": people])), InputStats())
         }

@@ -73,8 +73,8 @@ private final class CellMapWorker: @unchecked Sendable {
         var silences: FleetSilences?
         var silencesProblem: String?
         var silencesFrom = Int64.min / 4
-        /// The masses that it was told of, by their numbers, each as it was then.
-        var masses: [Int64: FleetMass] = [:]
+        /// The masses that it was told of, by their numbers: how many people, and until when, each had then.
+        var masses: [Int64: (members: Int, to: Timestamp)] = [:]
         var massesFrom = Int64.min / 4
         /// The revision of the masses that it was told of, all of them.
         var massesRevision: Int64 = 0
@@ -321,7 +321,7 @@ private final class CellMapWorker: @unchecked Sendable {
         }.prefix(FleetMass.handedMax)
         if news.count == changed.count { work.massesRevision = revision }
         if news.isEmpty || caller.hand(news.map { $0.by(work.ahead) }, to: inOrder(cell, work)) {
-            for mass in news { work.masses[mass.number] = mass }
+            for mass in news { work.masses[mass.number] = (mass.members, mass.to) }
             if work.masses.count > 2 * masses.count + 64 {
                 let held = Set(masses.map(\.number))
                 work.masses = work.masses.filter { held.contains($0.key) }

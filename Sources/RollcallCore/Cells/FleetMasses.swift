@@ -59,12 +59,7 @@ package struct FleetMasses: Sendable {
 
         /// One who fell silent again is counted once, where they did so last.
         mutating func move(from at: ObservedTime, _ cell: [UInt8], _ count: Int) {
-            var place = first
-            var end = fallen.count
-            while place < end {
-                let middle = place + (end - place) / 2
-                if fallen[middle].at < at { place = middle + 1 } else { end = middle }
-            }
+            var place = fallen[first...].firstPlace { $0.at >= at }
             while place < fallen.count, fallen[place].at == at, fallen[place].cell != cell {
                 place += 1
             }
@@ -175,15 +170,8 @@ package struct FleetMasses: Sendable {
 
     /// The place of a mass by its number; they are in that order.
     private func place(of number: Int64) -> Int? {
-        var range = masses.startIndex..<masses.endIndex
-        while !range.isEmpty {
-            let middle = range.lowerBound + range.count / 2
-            if masses[middle].number == number { return middle }
-            range =
-                masses[middle].number < number
-                ? middle + 1..<range.upperBound : range.lowerBound..<middle
-        }
-        return nil
+        let place = masses.firstPlace { $0.number >= number }
+        return place < masses.count && masses[place].number == number ? place : nil
     }
 
     /// Forgets what is old, now and then.

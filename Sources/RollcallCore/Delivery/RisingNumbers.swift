@@ -24,11 +24,7 @@ struct RisingNumbers<Key: Hashable & Sendable>: Equatable, Sendable {
     private static func place(
         of number: Int64, in list: [Int64]
     ) -> (place: Int, isFound: Bool) {
-        var (low, high) = (0, list.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if list[middle] < number { low = middle + 1 } else { high = middle }
-        }
-        return (low, low < list.count && list[low] == number)
+        let place = list.firstPlace { $0 >= number }
+        return (place, place < list.count && list[place] == number)
     }
 }

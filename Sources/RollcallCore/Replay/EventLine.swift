@@ -62,24 +62,10 @@ package enum EventLine {
         case .membership(let change):
             line("membership", nil, at, &output) { append(change, to: &$0) }
         case .cells(let map): line("cells", nil, at, &output) { map.write(to: &$0) }
-        case .split(let split):
-            line("split", nil, at, &output) { body in
-                var text: [UInt8] = []
-                Base64.append(split.journalBytes, to: &text)
-                body.text("bytes", text)
-            }
+        case .split(let split): line("split", split.journalBytes, at, &output)
         case .summaries(let list):
-            line("summaries", nil, at, &output) { body in
-                var text: [UInt8] = []
-                Base64.append(Summary.journalBytes(of: list), to: &text)
-                body.text("bytes", text)
-            }
-        case .masses(let list):
-            line("masses", nil, at, &output) { body in
-                var text: [UInt8] = []
-                Base64.append(FleetMass.journalBytes(of: list), to: &text)
-                body.text("bytes", text)
-            }
+            line("summaries", Summary.journalBytes(of: list), at, &output)
+        case .masses(let list): line("masses", FleetMass.journalBytes(of: list), at, &output)
         case .peersElsewhere(let call):
             line("company", nil, at, &output) { body in
                 // The journal holds numbers only.
@@ -126,6 +112,17 @@ package enum EventLine {
             output += writer.bytes
         }
         JSONWriter.raw("}\n", to: &output)
+    }
+
+    /// A line of what stands in the journal in a form of its own.
+    private static func line(
+        _ kind: StaticString, _ bytes: [UInt8], _ at: Timestamp, _ output: inout [UInt8]
+    ) {
+        line(kind, nil, at, &output) { body in
+            var text: [UInt8] = []
+            Base64.append(bytes, to: &text)
+            body.text("bytes", text)
+        }
     }
 
     private static func append(_ source: [UInt8]?, _ output: inout [UInt8]) {

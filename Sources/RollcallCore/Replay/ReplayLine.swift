@@ -134,8 +134,8 @@ package struct ReplayBody {
     var alone: [Int]?
     /// The member of a circle who asks for somebody.
     var asker: [UInt8]?
-    /// Base64 of what cells say.
-    var summaries: [UInt8]?
+    /// What stands in the journal in a form of its own; nil without it, or if it is no Base64.
+    var journalBytes: [UInt8]?
 
     /// Reads `bytes[range]`, an object; without a range there is nothing to read.
     /// - Throws: `JSONError` if it is no JSON object.
@@ -168,7 +168,7 @@ package struct ReplayBody {
             if name == "token" { token = value }
             if name == "hash" { hash = value }
             if name == "member" { member = value }
-            if name == "bytes" { summaries = value }
+            if name == "bytes" { journalBytes = Base64.decoded(value.span, 0..<value.count) }
             if name == "change" { change = String(decoding: value, as: UTF8.self) }
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let number = try cursor.number(bytes)

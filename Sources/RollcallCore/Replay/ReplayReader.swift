@@ -237,20 +237,17 @@ package struct ReplayReader {
                 Reign(number: number, member: member, unobserved: Milliseconds(unobserved)))
         case "membership": return .membership(try membershipChange(body))
         case "summaries":
-            let bytes = body.summaries.flatMap { Base64.decoded($0.span, 0..<$0.count) }
-            guard let list = bytes.flatMap({ Summary.list(journalBytes: $0) }) else {
+            guard let list = body.journalBytes.flatMap({ Summary.list(journalBytes: $0) }) else {
                 throw fault("body has no bytes of summaries")
             }
             return .summaries(list)
         case "masses":
-            let bytes = body.summaries.flatMap { Base64.decoded($0.span, 0..<$0.count) }
-            guard let list = bytes.flatMap({ FleetMass.list(journalBytes: $0) }) else {
+            guard let list = body.journalBytes.flatMap({ FleetMass.list(journalBytes: $0) }) else {
                 throw fault("body has no bytes of masses")
             }
             return .masses(list)
         case "split":
-            let bytes = body.summaries.flatMap { Base64.decoded($0.span, 0..<$0.count) }
-            guard let split = bytes.flatMap({ CellSplit(journalBytes: $0) }) else {
+            guard let split = body.journalBytes.flatMap({ CellSplit(journalBytes: $0) }) else {
                 throw fault("body has no bytes of a split")
             }
             return .split(split)
