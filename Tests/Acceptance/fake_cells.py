@@ -123,8 +123,8 @@ class FakeFleet:
     def __init__(self, case):
         self.version = 1
         self.slots = {"a": ["0-2047"], "b": ["2048-4095"]}
-        # False of a fleet cell that does not say whose people are whose.
-        self.tells = True
+        # What the fleet cell answers to whoever asks whose people are whose; the map without it.
+        self.instead = None
         self.answers = {name: self.takes for name in "fabc"}
         self.cells = {name: FakeWatch(case, lambda request, name=name: self._answer(name, request))
                       for name in "fabc"}
@@ -143,8 +143,8 @@ class FakeFleet:
 
     def _answer(self, name, request):
         if name == "f" and request.method == "GET" and request.path == "/v1/cells" and "via" not in request.fields:
-            if not self.tells:
-                return Said({"title": "Unavailable", "status": 503}, 503)
+            if self.instead is not None:
+                return self.instead
             return Said({
                 "role": "fleet", "cell": None, "version": self.version, "slots": 4096, "standing": [],
                 "cells": [{"name": cell, "urls": [self.urls[cell]], "slots": self.slots[cell]}

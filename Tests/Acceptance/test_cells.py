@@ -352,6 +352,12 @@ class FleetTests(CellTestCase):
         self.servers["b"].start()
         eventually(lambda: self.standing("b")["problem"], SOON, "it says that b has another one")
         self.assertIn("not this fleet cell's", self.standing("b")["problem"])
+        # What it knew of them is gone.
+        server.stop()
+        server.start()
+        for name in "ab":
+            eventually(lambda name=name: self.standing(name)["version"], SOON, "it was asked")
+        eventually(lambda: self.standing("b")["problem"], SOON, "it says so again")
         self.assertEqual(server.get("/v1/cells").json()["version"], 1)
 
     def test_addresses_follow_the_settings_and_slots_stay(self):

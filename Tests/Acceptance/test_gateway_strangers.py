@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from fake_cells import TAKEN, FakeFleet, Said, elsewhere, hangs
+from fake_cells import TAKEN, FakeFleet, Hang, Said, elsewhere, hangs
 from gateway_process import Gateway
 from rollcall_process import Client, RollcallTestCase, eventually, ndjson
 from test_cells import SOON, people, slot
@@ -366,6 +366,47 @@ class SplitTests(StrangerTestCase):
         self.assertEqual(self.gateway.get("/v1/events?after=-~-~-~-").status, 200)
         self.problem(self.gateway.get("/v1/events?after=1"), 400)
 
+    def test_a_place_that_another_gateway_told_by_a_newer_map_is_known(self):
+        self.assertEqual(self.gateway.get("/v1/events?after=1~1~1~1").status, 200)
+        self.problem(self.gateway.get(f"/v1/events?responder={self.kept}&after=1~1~1"), 400)
+
+    def elsewhere(self, who):
+        """Has the old cell say that this one has left."""
+        def answer(request):
+            if who in request.target or who.encode() in request.body:
+                return elsewhere("c", 2)
+            return self.answer("a", request)
+        self.fleet.answers["a"] = answer
+
+    def test_whoever_has_left_is_found(self):
+        self.elsewhere(self.left)
+        for path in ("gaps", "events"):
+            answer = self.gateway.get(f"/v1/{path}?responder={self.left}")
+            self.assertEqual(answer.status, 200)
+            self.assertEqual(answer.json().get("unavailable", []), [])
+            self.assertEqual(len(self.fleet["c"].asked_for(f"/v1/{path}")), 1)
+
+    def test_the_stream_of_whoever_has_left_is_their_cell_s(self):
+        self.elsewhere(self.left)
+        answer = self.gateway.get(f"/v1/events?responder={self.left}", headers={"Accept": "text/event-stream"})
+        # A cell that streams none says what it says.
+        self.assertEqual((answer.status, answer.json()["next"]), (200, "1"))
+
+    def test_the_phone_of_whoever_has_left_reaches_them(self):
+        self.elsewhere(self.left)
+        answer = self.gateway.post(f"/v1/in/phones/{self.left}", {"t": 1})
+        self.assertEqual(answer.status, 200)
+        self.assertTrue(self.fleet["c"].asked_for(f"/v1/in/phones/{self.left}"))
+
+    def test_a_cell_that_is_split_before_a_roster_ends_ends_it_for_nobody(self):
+        def answer(request):
+            said = self.answer("a", request)
+            if "check=true" in request.target or "more=true" in request.target:
+                del said.fields["Rollcall-Cell-Map"]
+            return said
+        self.fleet.answers.update(a=answer, b=answer)
+        self.problem(self.gateway.request("PUT", "/v1/responders", [{"responder_id": self.kept}]), 503)
+
     def test_who_is_woken_is_woken_once(self):
         answer = self.gateway.post("/v1/wakes", {"circle": "family", "viewer": self.own}).json()
         self.assertEqual((answer["woken"], answer["unavailable"]), (3, []))
@@ -385,11 +426,23 @@ class SplitTests(StrangerTestCase):
         self.assertTrue(any("check" not in one.target for one in self.fleet["c"].asked_for("/v1/responders", "PUT")))
 
     def test_what_is_left_out_is_said_where_nobody_tells_the_map(self):
-        self.fleet.tells = False
-        answer = self.gateway.get("/v1/gaps").json()
-        self.assertEqual(answer["unavailable"], ["of a newer map"])
-        woken = self.gateway.post("/v1/wakes", {"circle": "family", "viewer": self.own}).json()
-        self.assertEqual((woken["woken"], woken["unavailable"]), (2, ["of a newer map"]))
+        for instead in (Said({"title": "Unavailable", "status": 503}, 503), Hang()):
+            self.fleet.instead = instead
+            answer = self.gateway.get("/v1/gaps").json()
+            self.assertEqual(answer["unavailable"], ["of a newer map"])
+            woken = self.gateway.post("/v1/wakes", {"circle": "family", "viewer": self.own}).json()
+            self.assertEqual((woken["woken"], woken["unavailable"]), (2, ["of a newer map"]))
+            beaten = self.gateway.post("/v1/heartbeat", {"every": 10})
+            self.assertEqual((beaten.status, beaten.json()["unavailable"]), (200, ["cell of a newer map"]))
+            self.problem(self.gateway.get("/v1/gaps?cell=d"), 404)
+            self.problem(self.gateway.request("PUT", "/v1/responders", [{"responder_id": self.kept}]), 503)
+
+    def test_a_fleet_cell_that_hangs_is_waited_for_once(self):
+        self.fleet.instead = Hang()
+        began = time.monotonic()
+        for _ in range(10):
+            self.assertEqual(self.gateway.get("/v1/gaps").json()["unavailable"], ["of a newer map"])
+        self.assertLess(time.monotonic() - began, 10)
 
     def test_who_has_left_is_listed_once(self):
         # A member of the old cell that is behind, and does not know it.

@@ -279,6 +279,20 @@ import Testing
         #expect(masses.masses.map(\.members) == [6])
     }
 
+    @Test
+    func `B1, K2: who fell silent before does not join, though a cell says another instant now`() {
+        var masses = FleetMasses()
+        let a = SmallFleet.name(0)
+        hear(change(.silent, at: 100, [(0, 5)]), of: a, active: 8, clock(100), &masses)
+        // It was away for 10 s, and its own observed time stood still.
+        hear(change(.allSilent, at: 130, [(20, 5)]), of: a, active: 8, clock(130), &masses)
+        masses.look(in: Self.harbour, active: 8, clock(130))
+        #expect(masses.masses.map(\.members) == [5])
+        // One of them again, and one more.
+        hear(change(.allSilent, at: 135, [(25, 4), (0, 2)]), of: a, active: 8, clock(135), &masses)
+        #expect(masses.masses.map(\.members) == [7])
+    }
+
     @Test func `B1, K2: who was too old stays so when observed time is set back`() {
         for isKnown in [false, true] {
             var masses = FleetMasses()

@@ -119,7 +119,7 @@ struct GatewayMergeTests {
     }
 
     @Test("S19, K5: what one cell will never take under its name is not to be sent again under it")
-    func otherBody() {
+    func otherBody() throws {
         let other = answer(422, #"{"detail":"something else was done under this name"}"#)
         let taken = answer(200, #"{"accepted":1,"duplicates":0,"rejected":[],"problems":[]}"#)
         let some = verdict([(part(0, [0]), taken), (part(1, [1]), other)])
@@ -127,6 +127,10 @@ struct GatewayMergeTests {
         #expect(some.response(isPartialTaken: true).status == 200)
         let away = verdict([(part(0, [0]), answer(503, "{}")), (part(1, [1]), other)])
         #expect(away.response(isPartialTaken: false).status == 422)
+        // Whoever sent it learns what was taken, and what was not.
+        let told = try tree(away.response(isPartialTaken: false))
+        #expect(told["detail"] == "something else was done under this name")
+        #expect(told["unavailable"]?.elements.count == 2)
     }
 
     @Test("if all is rejected everywhere it is a 422")

@@ -12,7 +12,10 @@ extension Router {
 
     /// Says by which map of cells an answer is one: who asks all cells knows then whether there are more.
     func namingMap(_ response: HTTPResponse) -> HTTPResponse {
-        guard let version = cells.mapVersion else { return response }
+        // The leader's own answer may have said it already.
+        guard let version = cells.mapVersion,
+            !response.headers.contains(where: { $0.0 == Self.cellMapField })
+        else { return response }
         var response = response
         response.headers.append((Self.cellMapField, "\(version)"))
         return response

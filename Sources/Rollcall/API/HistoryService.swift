@@ -65,7 +65,7 @@ struct HistoryPresent: Sendable {
 
     /// True of whom may be told, by number + 1: who is not being erased, and no other cell's by now.
     func isTold(_ responder: Int64) -> Bool {
-        !erased.contains(responder) && !gone.contains(max(0, Int(responder) - 1))
+        !erased.contains(responder) && (responder < 1 || !gone.contains(Int(responder) - 1))
     }
 
     /// Returns what usually follows a gap like that of `report` (P7).

@@ -92,6 +92,7 @@ struct RegionAlerts {
     /// Walks back from now until all that was going on in the stretch was met.
     /// - Throws: `StoreError` if the store cannot be read.
     mutating func read(_ work: HistoryWork) throws(StoreError) {
+        let first = try work.reader.decisionsOfOrigin()
         var id = Int64.max
         var looked = 0
         var isEnd = false
@@ -103,7 +104,8 @@ struct RegionAlerts {
             }
             isEnd = try work.reader.decisionsAboutNobody(before: &id) { row in
                 looked += 1
-                isDone = row.atMilliseconds < since.milliseconds && sought.isEmpty
+                isDone =
+                    row.id <= first || row.atMilliseconds < since.milliseconds && sought.isEmpty
                 if !isDone, let decision = DecisionCode.decision(row) { take(decision) }
                 return !isDone && looked < work.limits.decisionsAboutNobody
             }

@@ -19,17 +19,19 @@ struct CellCaller {
 
     /// Until the connection stands, and until the answer is whole.
     private static let connectTimeout = Milliseconds(1000)
-    private static let timeout = Milliseconds(5000)
+    private static let timeoutStandard = Milliseconds(5000)
     private static let summaryTimeout = Milliseconds(2000)
     /// Bytes of a map, or of a summary of all regions in Base64, at most.
     private static let answerBytesMax = 24 << 20
 
     private let token: Secret?
+    private let timeout: Milliseconds
     private let caller: HTTPCaller?
 
-    /// A caller that shows `token`.
-    init(token: Secret?) {
+    /// A caller that shows `token`, and gives up an answer about a map after `timeout`.
+    init(token: Secret?, timeout: Milliseconds = timeoutStandard) {
         self.token = token
+        self.timeout = timeout
         caller = try? HTTPCaller()
     }
 
@@ -228,12 +230,12 @@ struct CellCaller {
 
     private func send(
         _ method: HTTPCall.Method, _ path: String, at url: [UInt8], _ body: [UInt8] = [],
-        timeout: Milliseconds = timeout
+        timeout: Milliseconds? = nil
     ) -> Result<HTTPCallAnswer, HTTPCallError> {
         let address = String(decoding: url, as: UTF8.self)
         var call = HTTPCall(method, address + path)
-        call.connectTimeout = Self.connectTimeout
-        call.timeout = timeout
+        call.timeout = timeout ?? self.timeout
+        call.connectTimeout = min(Self.connectTimeout, call.timeout)
         call.answerBytesMax = Self.answerBytesMax
         call.body = body
         call.headers = [("Content-Type", "application/json")]

@@ -213,14 +213,20 @@ private final class CellMapWorker: @unchecked Sendable {
     }
 
     /// Returns the map that takes the place of this store's, since a cell holds another one: this store was
-    /// lost, and begun before the cell could tell. If nobody has this one yet, theirs is the fleet's,
-    /// whosever slots are.
+    /// lost, and begun before the cell could tell. If all others answer, none has this one and none a newer one
+    /// than theirs, that is the fleet's, whosever slots are.
     private func map(after own: CellMap, _ theirs: CellMap, of cell: CellMap.Cell) -> CellMap? {
         if let next = own.following(theirs) { return next }
-        guard own.version == 1, theirs.version > own.version, isOurs(theirs, of: cell),
-            !board.isHeld(own.version)
-        else { return nil }
-        return theirs
+        guard own.version == 1, theirs.version > own.version, isOurs(theirs, of: cell) else {
+            return nil
+        }
+        let isTheirs = named.allSatisfy { other in
+            let standing = board.standing(of: other.name)
+            let version = standing.version ?? 0
+            return other.name == cell.name
+                || standing.hasAnswered && version != own.version && version <= theirs.version
+        }
+        return isTheirs ? theirs : nil
     }
 
     private func keep(_ map: CellMap) {
@@ -361,7 +367,10 @@ private final class CellMapWorker: @unchecked Sendable {
         case .has(let map, _):
             standing.version = map.version
             guard let own = board.map, own != map else { break }
-            if let next = self.map(after: own, map, of: cell) { keep(next) }
+            if let next = self.map(after: own, map, of: cell) {
+                keep(next)
+                break
+            }
             standing.problem =
                 map.version == own.version
                 ? "it holds another map of this version"

@@ -23,6 +23,9 @@ package final class CellBoard: Sendable {
         var unreachedSince: Timestamp?
         /// The reason why it does not have the map, in words; nil if it has, or was not asked yet.
         var problem: String?
+
+        /// True if it answered when it was asked last.
+        var hasAnswered: Bool { unreachedSince == nil && (version != nil || problem != nil) }
     }
 
     /// The knowledge of a cell about the fleet cell.
@@ -159,11 +162,6 @@ package final class CellBoard: Sendable {
     /// Returns how a cell stands.
     func standing(of cell: [UInt8]) -> Standing {
         state.withLock { $0.standings[cell] ?? Standing() }
-    }
-
-    /// True if some cell has the map of a version, as far as they were asked.
-    func isHeld(_ version: Int64) -> Bool {
-        state.withLock { $0.standings.values.contains { $0.version == version } }
     }
 
     /// The silences that every cell is to have; nil if this is no fleet cell.

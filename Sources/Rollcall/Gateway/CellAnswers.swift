@@ -37,11 +37,15 @@ struct CellAnswers {
         if !unavailable.contains(cell) { unavailable.append(cell) }
     }
 
-    /// Leaves out rows about people who are another cell's by a map, if that one has answered: of a cell that was
+    /// Leaves out rows about people who are another cell's by the map, if that one has answered: of a cell that was
     /// split, a member that is behind tells of whoever has left.
-    mutating func keepOwn(_ list: MergedList, _ map: CellMap) {
-        guard list.isOfPeople, found.count > 1 else { return }
-        let names = Set(found.map(\.cell.name))
+    mutating func keepOwn(_ asked: Gateway.ListCall) {
+        let (list, map) = (asked.list, asked.map)
+        guard list.isOfPeople else { return }
+        // One whose rows stood on earlier pages, all of them, has answered there.
+        let ended = asked.cells.indices.filter { asked.vector?.places[$0] == .end }
+        let names = Set(found.map(\.cell.name) + ended.map { asked.cells[$0].name })
+        guard names.count > 1 else { return }
         for place in found.indices {
             let (cell, tree) = (found[place].cell.name, found[place].tree)
             let rows = tree[list.member]?.elements ?? []

@@ -18,6 +18,8 @@ extension Gateway {
         let map: CellMap
         /// Those who are asked, in the order of the cursor's places.
         let cells: [CellMap.Cell]
+        /// True of a question about one person.
+        let isOfPerson: Bool
         /// Rows of the answer at most.
         let limit: Int
         /// True if what each answers is told whole.
@@ -41,7 +43,7 @@ extension Gateway {
         if list == .events, Self.isStream(call.request) {
             let isOfWatch = query.contains { $0.name == "watch" && $0.value == "true" }
             if let cell = person ?? (isOfWatch ? fleetCell : nil) {
-                return passStream(call, call.request, of: cell)
+                return passStream(call, call.request, of: cell, map: map)
             }
             return call.answer(
                 .problem(
@@ -68,7 +70,9 @@ extension Gateway {
                     ParameterError(detail: "limit: 1 to \(Router.limitMax) expected")), InputStats()
             )
         }
-        var asked = ListCall(call: call, list: list, map: map, cells: cells, limit: limit)
+        var asked = ListCall(
+            call: call, list: list, map: map, cells: cells, isOfPerson: person != nil,
+            limit: limit)
         if let name = list.cursorName {
             let after = query.first { $0.name == name }?.value
             asked.vector = VectorCursor(count: cells.count)
@@ -88,7 +92,11 @@ extension Gateway {
                 }
             } else if let after {
                 guard let vector = VectorCursor(after, count: cells.count) else {
-                    if list == .events, VectorCursor.isOfOthers(after, than: cells.count) {
+                    let isOfOthers =
+                        person == nil && VectorCursor.isOfOthers(after, than: cells.count)
+                    // Another gateway may have heard of a newer map.
+                    if isOfOthers, !call.isAnew { return beginAnew(call, after: map) }
+                    if isOfOthers, list == .events {
                         return call.answer(Self.gone(cells.count), InputStats())
                     }
                     return call.answer(
@@ -113,8 +121,9 @@ extension Gateway {
         !request.isHead && AcceptedType.names("text/event-stream", in: request.accept)
     }
 
-    /// Passes on a cell's stream of events: at the address that answered last, since who follows comes back.
-    func passStream(_ call: Call, _ request: HTTPRequest, of cell: CellMap.Cell) {
+    /// Passes on a cell's stream of events: at the address that answered last, since who follows comes back. If it is
+    /// one that a map has chosen, and the person is another cell's, it is looked for a newer one.
+    func passStream(_ call: Call, _ request: HTTPRequest, of cell: CellMap.Cell, map: CellMap?) {
         guard var passed = passed(call, request), let url = calls.urls(of: cell).first else {
             return call.answer(Self.notFound, InputStats())
         }
@@ -124,7 +133,13 @@ extension Gateway {
         streams.pass(
             CellCalls.call(passed.plain, url), of: cell,
             failed: { [calls] in calls.note($0, of: cell, at: url) },
-            answer: { call.answer($0, InputStats()) })
+            answer: { [self] response in
+                guard response.status == 421, let map else {
+                    return call.answer(response, InputStats())
+                }
+                if call.isAnew { return call.answer(Self.isMoving, InputStats()) }
+                beginAnew(call, after: map)
+            })
     }
 
     /// The answer to a place in the events of other cells than there are now.
@@ -149,15 +164,21 @@ extension Gateway {
         }
         let isWaiting = asked.waitUntil > 0
         let goOn = { @Sendable [self, places] (outcomes: [CellOutcome], newer: NewerMap) in
-            var call = asked.call
-            if case .more = newer, !call.isAnew {
-                (call.isAnew, call.arrival) = (true, ClockReading.now().elapsed)
-                return forward(call)
-            }
             let cells = places.map { asked.cells[$0] }
             var answers = Self.answers(outcomes, cells)
-            if case .none = newer {} else { answers.leaveOut(Self.untold) }
-            answers.keepOwn(asked.list, asked.map)
+            if answers.refusal?.status == 421 {
+                if asked.call.isAnew { return asked.call.answer(Self.isMoving, InputStats()) }
+                return beginAnew(asked.call, after: asked.map)
+            }
+            switch newer {
+            case .none: break
+            case .more where !asked.call.isAnew && !hasCome(asked, answers):
+                return forward(asked.call.anew)
+            case .more, .untold: answers.leaveOut(Self.untold)
+            }
+            if !Self.isNewer(outcomes, than: asked.map) {
+                answers.keepOwn(asked)
+            }
             // What is wrong with a question is wrong everywhere.
             guard !answers.found.isEmpty, answers.refusal == nil else {
                 return asked.call.answer(answers.failure(of: cells), InputStats())
@@ -168,13 +189,23 @@ extension Gateway {
             asked.call.answer(Self.merged(asked, answers, places), InputStats())
         }
         let then = { @Sendable [self] (outcomes: [CellOutcome]) in
+            // Of one person all is there, unless they are another cell's.
+            if asked.isOfPerson { return goOn(outcomes, .none) }
             lookForMore(outcomes, than: asked.map) { goOn(outcomes, $0) }
         }
         if isWaiting {
             waits.send(requests, then: then)
         } else {
-            calls.send(requests, arrival: asked.call.arrival, then: then)
+            calls.send(requests, arrival: asked.call.sentAt, then: then)
         }
+    }
+
+    /// True of a question for events that has some already, or a place in them that is not to be lost.
+    private func hasCome(_ asked: ListCall, _ answers: CellAnswers) -> Bool {
+        guard asked.list == .events else { return false }
+        let isAtPlace = asked.vector?.places.contains { $0 != .start && $0 != .behind("now") }
+        return isAtPlace ?? false
+            || answers.found.contains { $0.tree["events"]?.elements.isEmpty == false }
     }
 
     /// Returns the request to the one at a place; nil if nothing of it is left.

@@ -9,7 +9,7 @@ extension Gateway {
     enum NewerMap: Sendable {
         /// Nobody knows of any.
         case none
-        /// These are there, too.
+        /// Slots are other cells', and these are there, too.
         case more([CellMap.Cell])
         /// Somebody knows of a newer map, and the fleet cell does not tell it.
         case untold
@@ -41,18 +41,22 @@ extension Gateway {
         Router.unavailable("a person is being handed from one cell to another")
     }
 
-    /// Looks whether there is a newer map, which may have the cell that a client names.
-    func lookForCell(_ call: Call, _ map: CellMap) {
-        if call.isAnew {
-            return call.answer(
-                .problem(404, "Not Found", detail: "there is no such cell"), InputStats())
-        }
-        var anew = call
-        anew.isAnew = true
-        follower.map(of: map.version + 1) { [self, anew] _ in forward(anew) }
+    /// Begins a request anew by a newer map, if there is one: what a client says may be of that.
+    func beginAnew(_ call: Call, after map: CellMap) {
+        follower.map(of: map.version + 1) { [self] _ in forward(call.anew) }
+    }
+
+    /// The answer while a newer map is there than the one that is held.
+    static var isSplit: HTTPResponse {
+        Router.unavailable("a cell was split, and this gateway has not heard how: send it again")
     }
 
     // MARK: - Everybody
+
+    /// True if one of `outcomes` was answered by a newer map than `map`.
+    static func isNewer(_ outcomes: [CellOutcome], than map: CellMap) -> Bool {
+        outcomes.contains { $0.mapVersion > map.version }
+    }
 
     /// Looks whether one of `outcomes` was answered by a newer map than `map`, and goes on with what that one adds.
     func lookForMore(
@@ -63,7 +67,7 @@ extension Gateway {
         follower.map(of: version) { newer in
             guard let newer, newer.version >= version else { return then(.untold) }
             let more = newer.cells.filter { map.place(of: $0.name) == nil }
-            then(more.isEmpty ? .none : .more(more))
+            then(newer.hasMoved(from: map) ? .more(more) : .none)
         }
     }
 
@@ -74,12 +78,13 @@ extension Gateway {
         then: @escaping @Sendable ([CellMap.Cell], [CellOutcome]) -> Void
     ) {
         let cells = others + map.cells
-        calls.send(cells.map { (request, $0) }, arrival: call.arrival) { [self] outcomes in
+        calls.send(cells.map { (request, $0) }, arrival: call.sentAt) { [self] outcomes in
             lookForMore(outcomes, than: map) { [self] newer in
                 switch newer {
                 case .none: then(cells, outcomes)
                 case .untold:
                     then(cells + [Self.untold], outcomes + [.unavailable("nobody tells the map")])
+                case .more(let more) where more.isEmpty: then(cells, outcomes)
                 case .more(let more):
                     let now = ClockReading.now().elapsed
                     calls.send(more.map { (request, $0) }, arrival: now) {

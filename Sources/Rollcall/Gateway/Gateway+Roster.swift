@@ -101,8 +101,8 @@ extension Gateway {
         let now = ClockReading.now().elapsed
         calls.send(cells.map { (passed, $0) }, arrival: now) { [rosters] outcomes in
             // A cell that is not in this map would keep whom the roster does not name.
-            guard outcomes.allSatisfy({ $0.mapVersion <= roster.map.version }) else {
-                return roster.call.answer(Self.isMoving, InputStats())
+            if Self.isNewer(outcomes, than: roster.map) {
+                return roster.call.answer(Self.isSplit, InputStats())
             }
             let found = Self.answers(outcomes, cells)
             guard found.found.count == cells.count else {
@@ -147,6 +147,9 @@ extension Gateway {
             requests.append((passed, cell))
         }
         calls.send(requests, arrival: ClockReading.now().elapsed) { [self] outcomes in
+            if Self.isNewer(outcomes, than: roster.map) {
+                return roster.call.answer(Self.isSplit, InputStats())
+            }
             var verdict = VerdictMerge(isWhole: true)
             for (place, outcome) in outcomes.enumerated() {
                 let none = BodyParts.Part(cell: place, body: [], places: [], itemCount: 0)

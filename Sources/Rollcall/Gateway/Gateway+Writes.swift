@@ -84,7 +84,7 @@ extension Gateway {
         let requests = parts.compactMap { part in
             passed(call, request, body: part.body).map { ($0, map.cells[part.cell]) }
         }
-        calls.send(requests, arrival: call.arrival, then: then)
+        calls.send(requests, arrival: call.sentAt, then: then)
     }
 
     // MARK: - One person
@@ -128,6 +128,12 @@ extension Gateway {
             case .answered(let answer) where answer.status == 421:
                 let name = (try? JSONTree(reading: answer.body))?["cell"]?.text
                 next = name.flatMap { map.place(of: Array($0.utf8)) }
+                // A cell that is new: the body says whose it is, so any cell does once more.
+                if next == nil, outcome.mapVersion > map.version, !call.isAnew {
+                    return follower.map(of: outcome.mapVersion) { [self] newer in
+                        passInput(call.anew, newer ?? map)
+                    }
+                }
             case .answered(let answer) where answer.status < 500: break
             default: next = map.cells.indices.filter { !tried.contains($0) }.randomElement()
             }

@@ -12,10 +12,21 @@ package final class Gateway: HTTPEdge {
         let target: Target
         let request: HTTPRequest
         /// The instant at which it was here, by the machine's clock.
-        var arrival: Int64
+        let arrival: Int64
         let answer: Router.Answer
-        /// True once it was begun anew by a newer map.
-        var isAnew = false
+        /// The instant at which it was begun anew by a newer map; nil if it was not.
+        var anewAt: Int64?
+
+        /// The instant from which on cells are waited for.
+        var sentAt: Int64 { anewAt ?? arrival }
+        var isAnew: Bool { anewAt != nil }
+
+        /// The same, begun anew now.
+        var anew: Call {
+            var copy = self
+            copy.anewAt = ClockReading.now().elapsed
+            return copy
+        }
     }
 
     /// The parameter that names the one cell that is to answer.
@@ -184,10 +195,12 @@ package final class Gateway: HTTPEdge {
             var rest = call.request
             rest.query.removeAll { $0.name == Self.cellParameter }
             guard let place = map.place(of: Array(name.utf8)) else {
-                return lookForCell(call, map)
+                if !call.isAnew { return beginAnew(call, after: map) }
+                return call.answer(
+                    .problem(404, "Not Found", detail: "there is no such cell"), InputStats())
             }
             if forwarding == .list(.events), Self.isStream(rest) {
-                return passStream(call, rest, of: map.cells[place])
+                return passStream(call, rest, of: map.cells[place], map: nil)
             }
             return pass(call, rest, to: map.cells[place], isNamed: true)
         }
@@ -223,7 +236,7 @@ package final class Gateway: HTTPEdge {
         guard let passed = passed(call, request) else {
             return call.answer(Self.notFound, InputStats())
         }
-        calls.send(passed, to: cell, arrival: call.arrival) { [self] outcome in
+        calls.send(passed, to: cell, arrival: call.sentAt) { [self] outcome in
             if !isNamed, case .answered(let answer) = outcome, answer.status == 421 {
                 return passAnew(call, passed, misdirected: answer)
             }

@@ -17,12 +17,15 @@ final class MapFollower: @unchecked Sendable {
     /// Milliseconds between two questions while there is none, and between two looks at the clock.
     private static let lookEvery: Int64 = 500
 
+    /// From a question to its answer: somebody may wait for it.
+    private static let patience = Milliseconds(1000)
+
     private struct State {
         var map: CellMap?
         /// The reason why there was no answer last; nil after one.
         var problem: String?
-        /// Those who wait for the answer to the next question.
-        var waiting: [@Sendable (CellMap?) -> Void] = []
+        /// Those who wait for the answer to the next question, or for a map of a version.
+        var waiting: [(version: Int64, then: @Sendable (CellMap?) -> Void)] = []
     }
 
     private let fleetCell: CellMap.Cell
@@ -43,7 +46,7 @@ final class MapFollower: @unchecked Sendable {
         onTurn: @escaping @Sendable () -> Void
     ) {
         self.fleetCell = fleetCell
-        caller = CellCaller(token: token)
+        caller = CellCaller(token: token, timeout: Self.patience)
         self.log = log
         self.onTurn = onTurn
     }
@@ -70,26 +73,33 @@ final class MapFollower: @unchecked Sendable {
     var problem: String? { state.withLock { $0.problem } }
 
     /// Hands over a map of `version` or a later one, at once if it is held, else what is held once the fleet cell
-    /// was asked again.
+    /// was asked again; if that did not answer when it was asked last, nobody waits for it.
     func map(of version: Int64, then: @escaping @Sendable (CellMap?) -> Void) {
-        let held: CellMap? = state.withLock { state in
+        let held: CellMap?? = state.withLock { state in
             if let map = state.map, map.version >= version { return map }
-            state.waiting.append(then)
+            if state.problem != nil { return .some(state.map) }
+            state.waiting.append((version, then))
             return nil
         }
-        if let held { then(held) } else { heard(of: version) }
+        heard(of: version)
+        if let held { then(held) }
     }
 
-    private func takeWaiting() -> [@Sendable (CellMap?) -> Void] {
+    private func takeWaiting(
+        where isDue: (_ version: Int64) -> Bool = { _ in true }
+    ) -> [@Sendable (CellMap?) -> Void] {
         state.withLock { state in
-            defer { state.waiting = [] }
-            return state.waiting
+            let due = state.waiting.filter { isDue($0.version) }
+            state.waiting.removeAll { isDue($0.version) }
+            return due.map(\.then)
         }
     }
 
+    /// Hands the map over, on a thread of its own: much may be made of it, and the next question comes in time.
     private func handOver(to waiting: [@Sendable (CellMap?) -> Void]) {
-        let map = self.map
-        for then in waiting { then(map) }
+        guard !waiting.isEmpty else { return }
+        let handOver = { @Sendable [map] in for then in waiting { then(map) } }
+        if !DetachedThread.start(handOver) { handOver() }
     }
 
     private func run() {
@@ -105,7 +115,8 @@ final class MapFollower: @unchecked Sendable {
                 // Who comes from now on may want what the answer on its way does not know yet.
                 let waiting = takeWaiting()
                 ask()
-                handOver(to: waiting)
+                let (held, isUntold) = (map?.version ?? 0, problem != nil)
+                handOver(to: waiting + takeWaiting { $0 <= held || isUntold })
                 asked = ClockReading.now().elapsed
             }
             orders = mailbox.takeAll(waiting: isHurried ? Self.hurriedEvery : Self.lookEvery)

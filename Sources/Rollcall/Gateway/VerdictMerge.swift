@@ -117,14 +117,18 @@ struct VerdictMerge {
         let conflict = isWhole ? refusals.first { $0.status == 409 } : nil
         // A key under which a cell has had another body: the same again will not do.
         let ofKey = isPartialTaken ? nil : refusals.first { $0.status == 422 }
-        if let refusal = isOfAll ? refusals.first : conflict ?? ofKey ?? ofBody {
+        if let refusal = isOfAll ? refusals.first : conflict ?? ofBody {
             return Gateway.response(refusal)
         }
         let isEmpty = unavailable.isEmpty && accepted == 0 && duplicates == 0
         let isRefused = refusal != nil || (isEmpty && !rejected.isEmpty)
         var tree: JSONTree = [:]
         var status = 200
-        if isRefused {
+        if let ofKey {
+            status = 422
+            let detail = (try? JSONTree(reading: ofKey.body))?["detail"]?.text
+            tree = Self.head(status, "Unprocessable Content", detail ?? "a cell refuses its part")
+        } else if isRefused {
             status = 422
             tree = Self.head(status, "Unprocessable Content", refusal ?? "every item was rejected")
         } else if !unavailable.isEmpty, !isPartialTaken {

@@ -15,6 +15,14 @@ package struct FleetMasses: Sendable {
         var people = 0
     }
 
+    /// What was known of the people of a cell who fell silent in a region.
+    private struct Known {
+        var people = 0
+        /// The instant of the last of them, and how many they were at it.
+        var last = ObservedTime.distantPast
+        var atLast = 0
+    }
+
     /// Those of one region within the last 60 s, oldest first.
     private struct Region {
         /// Those before `first` are too old.
@@ -75,14 +83,19 @@ package struct FleetMasses: Sendable {
             tooOldThrough = min(tooOldThrough, now - Milliseconds(1))
         }
 
-        /// Lets go of a cell's; returns the last instant of those, and how many they were at it.
+        /// Lets go of a cell's; returns what was known of them.
         @discardableResult
-        mutating func remove(_ cell: [UInt8]) -> (at: ObservedTime, people: Int) {
+        mutating func remove(_ cell: [UInt8]) -> Known {
             dropOld()
-            let last = fallen.last { $0.cell == cell }
+            var known = Known()
+            for one in fallen where one.cell == cell {
+                known.atLast = one.at == known.last ? known.atLast + one.people : one.people
+                known.last = one.at
+                known.people += one.people
+            }
             fallen.removeAll { $0.cell == cell }
             people = fallen.reduce(0) { $0 + $1.people }
-            return (last?.at ?? .distantPast, last?.people ?? 0)
+            return known
         }
     }
 
@@ -106,7 +119,8 @@ package struct FleetMasses: Sendable {
         clean(clock)
         // It is moved and not copied: tens of thousands may have fallen silent one by one.
         var region = regions.removeValue(forKey: name) ?? Region()
-        let known = change.kind == .allSilent ? region.remove(cell) : (.distantPast, 0)
+        let known = change.kind == .allSilent ? region.remove(cell) : Known()
+        var (added, joining, fresh) = (0, 0, 0)
         // It may come late.
         let said = now - max(Milliseconds(0), clock.wallNow - change.at)
         for one in change.silent where one.people < 0 {
@@ -115,9 +129,13 @@ package struct FleetMasses: Sendable {
         for one in change.silent where one.people > 0 && said - one.ago > region.tooOldThrough {
             let at = said - one.ago
             region.add(Fallen(at: at, heardAt: clock.now, cell: cell, people: one.people))
-            if at > known.at { region.joining += one.people }
-            if at == known.at { region.joining += max(0, one.people - known.people) }
+            added += one.people
+            if one.ago.count == 0 { fresh += one.people }
+            if at > known.last { joining += one.people }
+            if at == known.last { joining += max(0, one.people - known.atLast) }
         }
+        // Those of whom it was said before did not join, whenever that cell says now that it was.
+        region.joining += min(joining, max(fresh, added - known.people))
         region.expire(clock)
         let isNew = change.silent.contains { $0.people > 0 && $0.ago.count == 0 }
         if isNew { region.tooOldThrough = max(region.tooOldThrough, now - RecentPeople.span) }

@@ -25,8 +25,8 @@ struct CellTrial {
     private var heard = Decided()
     private var masses: [FleetMass] = []
     private var suspicions = CellSuspicions()
-    /// Time that was not seen so far, and the instant at which some more was known of.
-    private var unseen = (milliseconds: Int64(0), since: RunningTime.distantPast)
+    /// Observed time when it was looked at last, and the instant at which it had been set back.
+    private var seen = (now: ObservedTime.distantPast, setBackAt: RunningTime.distantPast)
     /// The decisions of one side, as they are compared.
     private struct Decided {
         /// Everybody's, each person's in their order.
@@ -296,9 +296,9 @@ struct CellTrial {
             }
         }
         let clock = whole.engine.clock
-        let lost = clock.now.milliseconds - clock.observedNow.milliseconds
-        if lost != unseen.milliseconds { unseen = (lost, clock.now) }
-        let isSetBack = clock.now - unseen.since <= .seconds(60)
+        if clock.observedNow < seen.now { seen.setBackAt = clock.now }
+        seen.now = clock.observedNow
+        let isSetBack = clock.now - seen.setBackAt <= .seconds(60)
         if let fault = suspicions.settle(at: clock.wallNow.milliseconds, isSetBack: isSetBack) {
             throw Failure(line: line, check: "K8", detail: fault)
         }
