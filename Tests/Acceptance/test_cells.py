@@ -93,6 +93,10 @@ class CellTestCase(RollcallTestCase):
             {"name": name, "urls": [f"http://127.0.0.1/{name}"], "slots": [slots]}
             for name, slots in ((first, "0-2047"), (second, "2048-4095"))]}
 
+    def wait_for_problem(self, name, words):
+        """Waits until the fleet cell says of a cell what is wrong with it."""
+        eventually(lambda: words in (self.standing(name)["problem"] or ""), SOON, f"{name}: {words}")
+
     def standing(self, name):
         """How the fleet cell says that a cell stands."""
         answer = self.servers["f"].get("/v1/cells").json()
@@ -350,14 +354,12 @@ class FleetTests(CellTestCase):
         server = self.begin("f")
         self.wait_for_map("a")
         self.servers["b"].start()
-        eventually(lambda: self.standing("b")["problem"], SOON, "it says that b has another one")
-        self.assertIn("not this fleet cell's", self.standing("b")["problem"])
+        self.wait_for_problem("b", "not this fleet cell's")
         # What it knew of them is gone.
         server.stop()
         server.start()
-        for name in "ab":
-            eventually(lambda name=name: self.standing(name)["version"], SOON, "it was asked")
-        eventually(lambda: self.standing("b")["problem"], SOON, "it says so again")
+        eventually(lambda: self.standing("a")["version"], SOON, "a was asked")
+        self.wait_for_problem("b", "not this fleet cell's")
         self.assertEqual(server.get("/v1/cells").json()["version"], 1)
 
     def test_addresses_follow_the_settings_and_slots_stay(self):

@@ -249,7 +249,7 @@ struct AlertHistory {
     /// answer.
     private func names(_ present: HistoryPresent) -> [Int: [UInt8]]? {
         let people = Set(found.flatMap { $0.report?.facts.people ?? [] })
-            .filter { present.isTold(Int64($0 + 1)) }.sorted()
+            .filter { present.isShown(Int64($0 + 1)) }.sorted()
         guard let ids = work.ids(of: people.map { Int64($0 + 1) }) else { return nil }
         var names: [Int: [UInt8]] = [:]
         for (person, id) in zip(people, ids) where !id.isEmpty { names[person] = id }

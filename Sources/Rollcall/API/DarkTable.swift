@@ -211,7 +211,7 @@ struct DarkTable {
         looked += 1
         if let platform = query.platform, row.platform != platform { return }
         if let region = query.region, row.region != region { return }
-        guard present.isTold(row.responder) else { return }
+        guard present.isShown(row.responder) else { return }
         var key = Key()
         for word in query.by {
             switch word {

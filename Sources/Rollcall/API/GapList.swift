@@ -95,7 +95,7 @@ struct GapList {
     }
 
     private mutating func take(_ row: GapRow) {
-        guard query.matches(row, row.aggregates), present.isTold(row.responder),
+        guard query.matches(row, row.aggregates), present.isShown(row.responder),
             let report = row.report
         else { return }
         found.append((row.responder, report))

@@ -168,7 +168,7 @@ struct GapTable {
         }
         looked += 1
         let aggregates = row.aggregates
-        guard query.matches(row, aggregates), present.isTold(row.responder) else { return true }
+        guard query.matches(row, aggregates), present.isShown(row.responder) else { return true }
         add(row, aggregates)
         return true
     }

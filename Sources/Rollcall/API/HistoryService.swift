@@ -64,7 +64,7 @@ struct HistoryPresent: Sendable {
     }
 
     /// True of whom may be told, by number + 1: who is not being erased, and no other cell's by now.
-    func isTold(_ responder: Int64) -> Bool {
+    func isShown(_ responder: Int64) -> Bool {
         !erased.contains(responder) && (responder < 1 || !gone.contains(Int(responder) - 1))
     }
 

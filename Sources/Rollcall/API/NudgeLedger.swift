@@ -127,7 +127,7 @@ struct NudgeLedger {
             return
         }
         if let choice = query.choice, NudgeChoice(report) != choice { return }
-        guard present.isTold(row.responder) else { return }
+        guard present.isShown(row.responder) else { return }
         found.append(Entry(id: row.id, responder: row.responder, at: at, report: report))
     }
 

@@ -90,7 +90,7 @@ struct NudgeTable {
                     if report.kind == .followed, let outcome = report.outcome {
                         followed[report.number] = (outcome, at)
                     }
-                    if report.kind == .send, !report.isDryRun, present.isTold(row.responder) {
+                    if report.kind == .send, !report.isDryRun, present.isShown(row.responder) {
                         let after = followed[report.number]
                         nudges.append(
                             Nudge(

@@ -5,7 +5,7 @@ import RollcallSupport
 /// Cells that answer by a newer map than the one that is held here: since one was split, somebody is another
 /// one's, and who asks all must hear the new one, too. Source: K5, K6.
 extension Gateway {
-    /// What is known of cells beyond those that were asked.
+    /// Cells beyond those that were asked.
     enum NewerMap: Sendable {
         /// Nobody knows of any.
         case none

@@ -21,7 +21,7 @@ package final class Gateway: HTTPEdge {
         var sentAt: Int64 { anewAt ?? arrival }
         var isAnew: Bool { anewAt != nil }
 
-        /// The same, begun anew now.
+        /// A copy that is begun anew now.
         var anew: Call {
             var copy = self
             copy.anewAt = ClockReading.now().elapsed

@@ -15,7 +15,7 @@ package struct FleetMasses: Sendable {
         var people = 0
     }
 
-    /// What was known of the people of a cell who fell silent in a region.
+    /// The people of a cell of whom it is known that they fell silent in a region.
     private struct Known {
         var people = 0
         /// The instant of the last of them, and how many they were at it.

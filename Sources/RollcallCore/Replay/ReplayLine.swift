@@ -134,7 +134,7 @@ package struct ReplayBody {
     var alone: [Int]?
     /// The member of a circle who asks for somebody.
     var asker: [UInt8]?
-    /// What stands in the journal in a form of its own; nil without it, or if it is no Base64.
+    /// The bytes that stand in the journal in a form of their own; nil without them, or if they are no Base64.
     var journalBytes: [UInt8]?
 
     /// Reads `bytes[range]`, an object; without a range there is nothing to read.

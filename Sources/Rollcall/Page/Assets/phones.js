@@ -41,8 +41,8 @@ export function phones({ memory, route, link, redraw }) {
   const [chosen, , by] = kind(route);
   const table = memory.phones;
   if (table?.by !== by || table.region !== route.query.get("region")) return null;
-  const isTold = (row) => keys(by).some((key) => row[key] !== null);
-  if (chosen === "" && !table.rows.some(isTold)) return null;
+  const isShown = (row) => keys(by).some((key) => row[key] !== null);
+  if (chosen === "" && !table.rows.some(isShown)) return null;
   memory.phonesShown ??= step;
   const query = Object.fromEntries(route.query);
   return section("phones", `Which phones, last ${days} days`,
