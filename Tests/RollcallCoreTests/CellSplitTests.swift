@@ -128,6 +128,41 @@ import Testing
         #expect(old.takeDecisions().isEmpty && new.takeDecisions().isEmpty)
     }
 
+    @Test
+    func `K6: each half has its own name and its share of the nudges, also by other settings`()
+        throws
+    {
+        var (engine, map) = try Self.fleet()
+        var policy = engine.policy
+        policy.cell = Array("a".utf8)
+        _ = engine.fold(.policy(policy), at: Self.instant(3))
+        #expect(engine.nudges.share == NudgeShare(map, own: 0))
+        var (old, new, next) = try Self.split(engine, map, at: 5)
+        #expect(old.alerting.cell == Array("a".utf8) && new.alerting.cell == Array("b".utf8))
+        #expect(old.nudges.share == NudgeShare(next, own: 0))
+        #expect(new.nudges.share == NudgeShare(next, own: 1))
+        // The new one's settings name it, and the old one's.
+        _ = new.fold(.policy(policy), at: Self.instant(6))
+        #expect(new.alerting.cell == Array("b".utf8))
+        #expect(new.nudges.share == NudgeShare(next, own: 1))
+        _ = old.fold(.policy(policy), at: Self.instant(6))
+        #expect(old.nudges.share == NudgeShare(next, own: 0))
+    }
+
+    @Test func `K6: those who are not here any more are known by number`() throws {
+        let (engine, map) = try Self.fleet()
+        #expect(!engine.isOfSplit)
+        let (old, new, _) = try Self.split(engine, map, at: 5)
+        for half in [old, new] {
+            #expect(half.isOfSplit)
+            let gone = half.peopleGone()
+            for number in 0..<half.roster.count {
+                #expect(gone.contains(number) == half.roster.id(number).isEmpty)
+            }
+            #expect(!gone.contains(half.roster.count))
+        }
+    }
+
     @Test func `K6: what was counted stays with the old half`() throws {
         let (engine, map) = try Self.fleet()
         let (old, new, _) = try Self.split(engine, map, at: 5)

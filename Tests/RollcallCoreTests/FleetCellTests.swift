@@ -214,11 +214,122 @@ import Testing
             fleet.alerts() == ["120s NoOnlineResponders resolved", "120s CellDark resolved"])
     }
 
+    private static let reports = stride(from: Int64(0), through: 600, by: 30)
+
+    @Test func `K4: a rate that the dark could keep up does not end`() {
+        var fleet = SmallFleet { policy in
+            policy.alerts.highOfflineRate.isEnabled = true
+            policy.alerts.noOnlineResponders.isEnabled = false
+        }
+        fleet.report((0..<10).map { "a\($0)" }, to: 0, at: 0)
+        fleet.report((0..<10).map { "b\($0)" }, to: 1, at: 0)
+        fleet.pass(to: 900)
+        #expect(fleet.alerts().contains { $0.hasSuffix("HighOfflineRate firing") })
+        fleet.muted = [1]
+        fleet.pass(to: 920)
+        for second in Self.reports {
+            fleet.report((0..<10).map { "a\($0)" }, to: 0, at: 930 + second)
+        }
+        // All of a are ONLINE, and of b nobody knows.
+        #expect(fleet.alerts() == ["915s CellDark firing"])
+        fleet.muted = []
+        for second in Self.reports {
+            fleet.report((0..<10).map { "a\($0)" }, to: 0, at: 1600 + second)
+            fleet.report((0..<10).map { "b\($0)" }, to: 1, at: 1600 + second)
+        }
+        #expect(fleet.alerts().contains { $0.hasSuffix("HighOfflineRate resolved") })
+    }
+
+    @Test func `K4: that somebody flaps is not over because their cell is dark`() {
+        var fleet = SmallFleet { $0.alerts.responderFlapping.pendingFor = Milliseconds(0) }
+        fleet.report(["a1"], to: 0, at: 0)
+        func says(_ flapping: Int, at seconds: Int64, _ position: Int64) -> Summary {
+            var said = Summary()
+            (said.cell, said.position) = (SmallFleet.name(1), position)
+            said.through = fleet.fleet.clock.wall(SmallFleet.instant(seconds))
+            var region = RegionSummary()
+            region.byStatus[0] = 5
+            region.flapping = flapping
+            said.changes = [
+                Summary.Change(at: said.through, region: Array("hills".utf8), summary: region)
+            ]
+            return said
+        }
+        _ = fleet.fleet.fold(.summaries([says(1, at: 1, 1_000_000)]), at: SmallFleet.instant(1))
+        fleet.fleet.settle()
+        let key = AlertKey(name: .responderFlapping, subject: .region(Array("hills".utf8)))
+        #expect(fleet.fleet.knownCondition(key).isTrue == true)
+        fleet.muted = [1]
+        fleet.pass(to: 60)
+        #expect(fleet.fleet.cells[SmallFleet.name(1)]?.isDark == true)
+        #expect(fleet.fleet.knownCondition(key).isTrue == nil)
+        #expect(!fleet.alerts().contains { $0.hasSuffix("ResponderFlapping resolved") })
+        _ = fleet.fleet.fold(.summaries([says(0, at: 61, 1_000_001)]), at: SmallFleet.instant(61))
+        fleet.fleet.settle()
+        #expect(fleet.fleet.knownCondition(key).isTrue == false)
+    }
+
+    @Test func `K2, K4: a cell that is blind says so in all that it says`() {
+        var policy = Policy()
+        policy.role = .cell
+        var cell = Engine(policy: policy)
+        _ = cell.fold(.start(), at: SmallFleet.instant(0))
+        func first(_ position: Int64, _ seconds: Int64) -> Summary.Change.Kind? {
+            cell.sayAll()
+            return cell.takeSummary(
+                of: SmallFleet.name(0), position: position, through: SmallFleet.instant(seconds)
+            ).changes.first?.kind
+        }
+        #expect(first(1, 1) == .sees)
+        _ = cell.fold(.store(isFailing: true), at: SmallFleet.instant(2))
+        cell.settle()
+        #expect(cell.clock.isBlind && first(2, 3) == .blind)
+    }
+
+    @Test func `K4: what a blind cell could change is undecided in the same turn`() {
+        var fleet = SmallFleet()
+        fleet.report(["a1"], to: 0, at: 0)
+        fleet.report(["b1"], to: 1, at: 0)
+        fleet.pass(to: 60)
+        let key = AlertKey(name: .noOnlineResponders, subject: .region(Array("harbour".utf8)))
+        fleet.report(["a1"], to: 0, at: 61)
+        #expect(fleet.fleet.knownCondition(key).isTrue == false)
+        var said = Summary()
+        (said.cell, said.position) = (SmallFleet.name(1), 1_000_000)
+        said.through = fleet.fleet.clock.wall(SmallFleet.instant(62))
+        said.changes = [Summary.Change(at: said.through, kind: .blind)]
+        _ = fleet.fleet.fold(.summaries([said]), at: SmallFleet.instant(62))
+        fleet.pass(to: 300)
+        // Nobody knows of b1; of a1 it is known that they are OFFLINE.
+        #expect(fleet.fleet.knownCondition(key).isTrue != true)
+    }
+
+    @Test func `K2: what is said of later than now counts now, and no clock goes ahead`() {
+        var fleet = SmallFleet()
+        fleet.pass(to: 10)
+        var said = Summary()
+        (said.cell, said.position) = (SmallFleet.name(0), 1_000_000)
+        said.through = fleet.fleet.clock.wall(SmallFleet.instant(40))
+        said.lastBatchAt = said.through
+        var region = RegionSummary()
+        region.byStatus[0] = 3
+        said.changes = [
+            Summary.Change(at: said.through, region: Array("harbour".utf8), summary: region)
+        ]
+        _ = fleet.fleet.fold(.summaries([said]), at: SmallFleet.instant(12))
+        #expect(fleet.fleet.clock.now == SmallFleet.instant(12))
+        #expect(fleet.fleet.aggregates.active == 3)
+        #expect(fleet.fleet.counters.lastBatchAt == fleet.fleet.clock.wall(SmallFleet.instant(12)))
+    }
+
     @Test func `B1: a fleet cell whose store took nothing calls no cell dark for that`() {
         var fleet = SmallFleet()
         fleet.report(["a1"], to: 0, at: 0)
         _ = fleet.fleet.fold(.store(isFailing: true), at: SmallFleet.instant(1))
         fleet.fleet.settle()
+        fleet.fleet.advance(to: SmallFleet.instant(30))
+        fleet.fleet.settle()
+        #expect(fleet.fleet.cells[SmallFleet.name(0)]?.isDark == false)
         _ = fleet.fleet.fold(.store(isFailing: false), at: SmallFleet.instant(60))
         fleet.fleet.settle()
         fleet.pass(to: 62)

@@ -124,6 +124,21 @@ import Testing
         }
     }
 
+    @Test func `K2: a cell's own groups get numbers behind those of masses`() {
+        var fleet = SmallFleet()
+        fleet.report(ids("a", 5), to: 0, at: 0)
+        fleet.muted = [0]
+        fleet.pass(to: 91)
+        var mass = FleetMass()
+        (mass.number, mass.region) = (7000, Self.harbour)
+        (mass.since, mass.to) = (fleet.cells[0].clock.wallNow, fleet.cells[0].clock.wallNow)
+        (mass.members, mass.active) = (9, 12)
+        _ = fleet.cells[0].fold(.masses([mass]), at: fleet.cells[0].clock.now)
+        #expect(fleet.cells[0].gaps.mass.takeGroup() == 7001)
+        #expect(fleet.cells[0].gaps[0]?.report.facts.group?.active == 12)
+        #expect(fleet.cells[0].gaps[0]?.report.facts.group?.members == 9)
+    }
+
     @Test
     func `C1: a mass takes who fell silent within 60 s before it began, and not after it ended`() {
         var mass = FleetMass()
@@ -293,6 +308,94 @@ import Testing
         #expect(masses.masses.map(\.members) == [7])
     }
 
+    @Test func `K2: whoever a word of everything does not name fell silent nowhere`() {
+        var masses = FleetMasses()
+        let (a, b) = (SmallFleet.name(0), SmallFleet.name(1))
+        hear(change(.silent, at: 100, [(0, 4)]), of: a, active: 9, clock(100), &masses)
+        masses.forget(a, but: [])
+        hear(change(.silent, at: 101, [(0, 1)]), of: b, active: 9, clock(101), &masses)
+        #expect(masses.masses == [])
+        hear(change(.silent, at: 102, [(0, 4)]), of: a, active: 9, clock(102), &masses)
+        masses.forget(a, but: [Self.harbour])
+        hear(change(.silent, at: 103, [(0, 1)]), of: b, active: 9, clock(103), &masses)
+        #expect(masses.masses.map(\.members) == [6])
+    }
+
+    @Test func `K2: a word that comes late is of when it was said`() {
+        var masses = FleetMasses()
+        let (a, b) = (SmallFleet.name(0), SmallFleet.name(1))
+        // 50 s late.
+        hear(change(.silent, at: 100, [(0, 4)]), of: a, active: 9, clock(150), &masses)
+        hear(change(.silent, at: 170, [(0, 1)]), of: b, active: 9, clock(170), &masses)
+        #expect(masses.masses == [])
+    }
+
+    @Test func `C1, K2: who falls silent again is moved among their own cell's`() {
+        var masses = FleetMasses()
+        let (a, b) = (SmallFleet.name(0), SmallFleet.name(1))
+        hear(change(.silent, at: 100, [(0, 2)]), of: a, active: 90, clock(100), &masses)
+        hear(change(.silent, at: 100, [(0, 3)]), of: b, active: 90, clock(100), &masses)
+        hear(change(.silent, at: 110, [(10, -3), (0, 3)]), of: b, active: 90, clock(110), &masses)
+        masses.forget(b, but: [])
+        // The two of a are left, and 60 s ago at 160 s.
+        hear(change(.silent, at: 159, [(0, 3)]), of: b, active: 9, clock(159), &masses)
+        #expect(masses.masses.map(\.members) == [5])
+    }
+
+    @Test func `K2: more at the same instant join, and each mass has its own number`() {
+        var masses = FleetMasses()
+        let a = SmallFleet.name(0)
+        hear(change(.silent, at: 100, [(0, 5)]), of: a, active: 8, clock(100), &masses)
+        hear(change(.allSilent, at: 100, [(0, 7)]), of: a, active: 8, clock(100), &masses)
+        #expect(masses.masses.map(\.members) == [7])
+        #expect(masses.masses.map(\.number) == [100_000], "no number of another store's")
+        // 60 s later it is another one.
+        hear(change(.silent, at: 160, [(0, 5)]), of: a, active: 8, clock(160), &masses)
+        #expect(masses.masses.map(\.members) == [7, 5])
+        #expect(masses.masses.map(\.number) == [100_000, 160_000])
+        hear(change(.silent, at: 219, [(0, 1)]), of: a, active: 8, clock(219), &masses)
+        #expect(masses.masses.map(\.members) == [7, 6])
+        #expect(masses.masses.map(\.active) == [8, 8])
+        #expect(masses.masses.map(\.to) == [100, 219].map { Timestamp(milliseconds: $0 * 1000) })
+    }
+
+    @Test func `B1, K2: a mass moves with the wall, and one that goes on is told of`() {
+        var masses = FleetMasses()
+        let a = SmallFleet.name(0)
+        hear(change(.silent, at: 100, [(0, 5)]), of: a, active: 8, clock(100), &masses)
+        hear(change(.silent, at: 150, [(0, 1)]), of: a, active: 7, clock(150), &masses)
+        masses.step(.seconds(-50))
+        #expect(masses.masses.map(\.since) == [Timestamp(milliseconds: 50_000)])
+        #expect(masses.masses.map(\.to) == [Timestamp(milliseconds: 100_000)])
+        #expect(masses.masses.map(\.active) == [7])
+        masses.forget(Timestamp(milliseconds: 699_999))
+        #expect(masses.masses.count == 1, "somebody joined within ten minutes")
+        masses.forget(Timestamp(milliseconds: 700_000))
+        #expect(masses.masses == [])
+    }
+
+    @Test func `B1, K2: while nothing is seen nobody is remembered for ever`() {
+        var masses = FleetMasses()
+        let (a, b) = (SmallFleet.name(0), SmallFleet.name(1))
+        hear(change(.silent, at: 100, [(0, 4)]), of: a, active: 9, clock(100), &masses)
+        // Ten minutes that count as nothing.
+        let later = clock(700, behind: 600)
+        hear(change(.silent, at: 700, [(0, 1)]), of: b, active: 9, later, &masses)
+        #expect(masses.masses == [])
+    }
+
+    @Test func `B1, K2: those at the instant to which time is set back are of it`() {
+        var masses = FleetMasses()
+        let (a, b) = (SmallFleet.name(0), SmallFleet.name(1))
+        hear(change(.silent, at: 100, [(0, 1)]), of: a, active: 9, clock(100), &masses)
+        hear(change(.silent, at: 165, [(0, 1)]), of: a, active: 9, clock(165), &masses)
+        // The last 100 s were not seen: all who were not too old fell silent at 65 s.
+        let later = clock(165, behind: 100)
+        masses.clampInstants(to: later.observedNow)
+        hear(change(.silent, at: 165, [(0, 4)]), of: b, active: 9, later, &masses)
+        #expect(masses.masses.map(\.members) == [5])
+    }
+
     @Test func `B1, K2: who was too old stays so when observed time is set back`() {
         for isKnown in [false, true] {
             var masses = FleetMasses()
@@ -336,8 +439,9 @@ import Testing
             at: SmallFleet.instant(12))
         // Five of seventeen.
         #expect(copy.fleet.masses.masses == [])
+        // Whoever is heard first.
         _ = fleet.fleet.fold(
-            .summaries([said(0, active: 5, silent: five), said(1, active: 11, silent: [])]),
+            .summaries([said(1, active: 11, silent: []), said(0, active: 5, silent: five)]),
             at: SmallFleet.instant(12))
         #expect(fleet.fleet.masses.masses.map(\.members) == [5])
         #expect(fleet.fleet.masses.masses.map(\.active) == [16])

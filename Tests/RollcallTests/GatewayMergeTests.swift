@@ -133,6 +133,44 @@ struct GatewayMergeTests {
         #expect(told["unavailable"]?.elements.count == 2)
     }
 
+    @Test("K5: a body that is wrong is refused whole only if nobody took any of it")
+    func wrongBody() {
+        let large = answer(413, #"{"detail":"too large"}"#)
+        let none = #"{"accepted":0,"duplicates":0,"rejected":[],"problems":[]}"#
+        let kept = answer(200, none.replacing(#""duplicates":0"#, with: #""duplicates":1"#))
+        let rejected = answer(
+            422, none.replacing(#""rejected":[]"#, with: #""rejected":[{"index":0}]"#))
+        for other in [kept, rejected] {
+            let some = verdict([(part(0, [0]), other), (part(1, [1]), large)])
+            #expect(some.response(isPartialTaken: true).status != 413)
+        }
+        let away = verdict([(part(0, [0]), .unavailable("gone")), (part(1, [1]), large)])
+        #expect(away.response(isPartialTaken: true).status == 413)
+    }
+
+    @Test("K5: standings are as many as the body has items, whichever part ends last")
+    func standings() throws {
+        let you = #"{"accepted":1,"duplicates":0,"rejected":[],"problems":[],"you":[{"s":1}]}"#
+        let merge = verdict([
+            (part(0, [2]), answer(200, you)), (part(1, [0]), answer(200, you)),
+        ])
+        let list = try tree(merge.response(isPartialTaken: false))["you"]?.elements
+        #expect(list?.map { $0["s"] } == [1, nil, 1])
+    }
+
+    @Test(
+        "K5: who is busy, or lets nobody in, is left out, and fails nobody else",
+        arguments: [401, 403, 429])
+    func leftOut(status: Int) {
+        let some = Gateway.answers([answer(200, "{}"), answer(status, "{}")], Self.cells)
+        #expect(some.refusal == nil)
+        #expect(some.unavailable.map(\.name) == [Array("b".utf8)])
+        #expect(Gateway.answers([answer(status, "{}")], Self.cells).refusal?.status == status)
+        #expect(
+            Gateway.answers([answer(200, "{}"), answer(400, "{}")], Self.cells).refusal?.status
+                == 400)
+    }
+
     @Test("if all is rejected everywhere it is a 422")
     func allRejected() {
         let none =
