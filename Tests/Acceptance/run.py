@@ -23,7 +23,7 @@ SUITES = (
     "test_simulate", "test_storm", "test_alerts_prometheus", "test_offline", "test_systemd", "test_dashboard_panels",
     "test_pages", "test_fallbacks", "test_sessions", "test_acting", "test_takes", "test_asks", "test_receivers", "test_mail", "test_export", "test_settings", "test_clocks", "test_durability", "test_packing", "test_store",
     "test_soak", "test_prometheus", "test_alertmanager", "test_failing_disk", "test_openapi",
-    "test_cadence", "test_cluster_orders", "test_cells", "test_fleet_cell", "test_company", "test_gateway", "test_gateway_strangers", "test_clients", "test_client_python", "test_client_swift", "test_client_cells", "test_integrate", "test_mirror",
+    "test_cadence", "test_cluster_orders", "test_cells", "test_fleet_cell", "test_fleet_cell_calls", "test_company", "test_gateway", "test_gateway_strangers", "test_clients", "test_client_python", "test_client_swift", "test_client_cells", "test_integrate", "test_mirror",
     "test_privacy", "test_gaps", "test_regions", "test_status", "test_lists", "test_watch", "test_manifest", "test_manual",
     "test_manifest_files", "test_manifest_members", "test_manifest_standalone", "test_metrics_formats", "test_native_histograms",
     "test_alert_rules", "test_rules_from_settings", "test_http", "test_inputs", "test_phones", "test_standing", "test_people", "test_responders", "test_limits", "test_doors", "test_dashboards",

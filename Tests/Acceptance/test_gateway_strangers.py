@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 import unittest
+import urllib.parse
 
 from fake_cells import TAKEN, FakeFleet, Hang, Said, elsewhere, hangs
 from gateway_process import Gateway
@@ -247,6 +248,37 @@ class WaitTests(StrangerTestCase):
         self.assertLess(time.monotonic() - began, 3.5)
         waiting.close()
 
+    def counts(self, name):
+        """Has a cell tell with each answer the place behind the one that it was asked for."""
+        def events(request):
+            told = f"{int(self.after(request)) + 1}"
+            return Said({"events": [], "next": told, "as_of": "2026-01-01T00:00:00Z", "watching": True})
+        self.fleet.answers[name] = events
+
+    @staticmethod
+    def after(request):
+        """The place behind which events were asked for."""
+        return urllib.parse.parse_qs(urllib.parse.urlsplit(request.target).query)["after"][0]
+
+    def test_who_waits_goes_on_at_each_cell_where_that_one_was(self):
+        for name in "fab":
+            self.counts(name)
+        # One of them is left out, in each place.
+        for number, left in enumerate("fab"):
+            starts = {name: 1000 * number + 10_000 * place for place, name in enumerate("fab", 1)}
+            cursor = "~".join("!" if name == left else str(starts[name]) for name in "fab")
+            before = {name: len(self.fleet[name].asked_for("/v1/events")) for name in "fab"}
+            answer = self.gateway.get(f"/v1/events?after={cursor}&wait=3")
+            self.assertEqual((answer.status, answer.json()["events"]), (200, []), answer)
+            asked = {name: [int(self.after(one)) for one in self.fleet[name].asked_for("/v1/events")[before[name]:]]
+                     for name in "fab"}
+            self.assertEqual(asked.pop(left), [])
+            for name, places in asked.items():
+                self.assertGreaterEqual(len(places), 2, asked)
+                self.assertEqual(places, [starts[name] + step for step in range(len(places))], asked)
+            told = ["!" if name == left else str(asked[name][-1] + 1) for name in "fab"]
+            self.assertEqual(answer.json()["next"].split("~"), told)
+
 
 class BodyLimitTests(StrangerTestCase):
     MORE = "limits: {items: 3, depth: 4}\n"
@@ -269,7 +301,64 @@ class BodyLimitTests(StrangerTestCase):
         self.assertIn(ids[2].encode(), self.fleet["b"].asked_for("/v1/batches")[0].body)
 
 
+class ListTests(StrangerTestCase):
+    """What comes of a list when one cell says no, and who is asked for it."""
+
+    AT = "2026-01-01T00:00:00.000Z"
+    LISTS = {"gaps": "gaps", "nudges": "nudges", "responders": "responders", "alerts": "alerts",
+             "silences": "silences", "alerts/history": "incidents", "events": "events", "inputs": "inputs"}
+
+    def setUp(self):
+        super().setUp()
+        for name in "fab":
+            self.fleet.answers[name] = self.lists
+
+    def lists(self, request):
+        """A list without anything in it."""
+        tree = {"next": None, "total": 0, "cursors": [], "as_of": self.AT, "watching": True}
+        return Said({**tree, **{member: [] for member in self.LISTS.values()}})
+
+    @staticmethod
+    def refuses(status):
+        """An answer that is a problem."""
+        tree = {"type": "about:blank", "title": "No", "status": status, "detail": "not now"}
+        return lambda request: Said(tree, status, fields={"Retry-After": "1"}, kind="application/problem+json")
+
+    def test_a_cell_that_lets_nobody_in_just_now_is_left_out_of_what_others_tell(self):
+        for status in (429, 401, 403):
+            self.fleet.answers.update(a=self.refuses(status), b=self.lists)
+            for path, member in self.LISTS.items():
+                answer = self.gateway.get(f"/v1/{path}")
+                self.assertEqual(answer.status, 200, (status, path, answer))
+                self.assertEqual((answer.json()[member], answer.json()["unavailable"]), ([], ["a"]), (status, path))
+            # If all of them say so it is the answer.
+            self.fleet.answers["b"] = self.refuses(status)
+            self.problem(self.gateway.get("/v1/gaps"), status)
+        # What is wrong with the question is wrong everywhere.
+        self.fleet.answers.update(a=self.refuses(400), b=self.lists)
+        self.problem(self.gateway.get("/v1/gaps"), 400)
+
+    def test_a_list_of_one_person_is_asked_of_their_cell_alone(self):
+        for parameter, paths in (
+                ("responder_id", ("gaps", "nudges", "events", "events?wait=1")),
+                ("responder", ("gaps", "nudges", "events", "events?wait=1")), ("instead_of", ("responders",))):
+            for path in paths:
+                path, _, more = path.partition("?")
+                for cell, other, one in (("a", "b", self.own), ("b", "a", self.other)):
+                    before = {name: len(self.fleet[name].asked_for(f"/v1/{path}")) for name in "fab"}
+                    answer = self.gateway.get(f"/v1/{path}?{parameter}={one}&{more}".rstrip("&"))
+                    self.assertEqual(answer.status, 200, (path, parameter, answer))
+                    count = {name: len(self.fleet[name].asked_for(f"/v1/{path}")) - before[name] for name in "fab"}
+                    self.assertGreaterEqual(count[cell], 1, (path, parameter))
+                    self.assertEqual((count["f"], count[other]), (0, 0), (path, parameter))
+                    self.assertIn(f"{parameter}={one}", self.fleet[cell].asked_for(f"/v1/{path}")[-1].target)
+
+
 class MapTests(StrangerTestCase):
+    def setUp(self):
+        super().setUp()
+        self.low = next(one for one in people("a", 100) if slot(one) < 1024)
+
     def misdirects(self, cell, version):
         """Has a cell say that everybody is another one's."""
         self.fleet.answers["ab"["ba".index(cell)]] = lambda request: elsewhere(cell, version)
@@ -303,6 +392,23 @@ class MapTests(StrangerTestCase):
                 self.assertIn("retry-after", answer.headers, target)
         # Who has named the cell is told.
         self.problem(self.gateway.get(f"/v1/responders/{self.own}?cell=a"), 421)
+
+    def test_an_older_map_takes_the_place_of_none(self):
+        self.fleet.version, self.fleet.slots = 2, {"a": ["0-1023"], "c": ["1024-2047"], "b": ["2048-4095"]}
+        gateway = self.start_gateway("later")
+        self.assertEqual(gateway.get("/v1/gaps?cell=c").status, 200)
+        # The fleet cell's store is that of a backup. A cell has heard of a newer map: it is asked again, and answers.
+        self.fleet.version, self.fleet.slots = 1, {"a": ["0-2047"], "b": ["2048-4095"]}
+        self.misdirects("b", 3)
+        before = len(self.fleet["f"].asked_for("/v1/cells", "GET"))
+        for _ in range(2):
+            # What came of it is known when this one is answered.
+            self.assertEqual(gateway.get(f"/v1/gaps?responder_id={self.low}").status, 200)
+        self.assertGreater(len(self.fleet["f"].asked_for("/v1/cells", "GET")), before)
+        self.assertEqual(gateway.scrape()("rollcall_cell_map_version"), 2)
+        asked = len(self.fleet["c"].asked)
+        self.assertEqual(gateway.get("/v1/gaps?cell=c").status, 200)
+        self.assertEqual(len(self.fleet["c"].asked), asked + 1)
 
 
 class SplitTests(StrangerTestCase):
