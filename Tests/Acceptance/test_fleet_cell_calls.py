@@ -207,6 +207,18 @@ class LaterTests(CallTestCase):
         for cell in self.cells.values():
             self.assertEqual(cell.handed(), [])
 
+    def test_a_cell_that_answers_and_does_not_tell_may_hold_anything(self):
+        given = self.given(5, **THIRDS[0])
+        self.hold(a=given, b=given, c=given)
+        self.begin_alone()
+        self.cells["c"].instead["GET", "/v1/cells"] = lambda _: Said({"status": 503}, 503)
+        self.come("a", "b", "c")
+        self.wait_for_problem("c", "503")
+        self.wait_for_asks(3, "a", "b")
+        self.assertEqual(self.version(), 1)
+        del self.cells["c"].instead["GET", "/v1/cells"]
+        self.wait_for_version(5)
+
     def test_the_newest_of_what_they_hold_is_taken(self):
         self.hold(**{name: self.given(version, **slots) for name, version, slots in zip("abc", (5, 7, 4), THIRDS)})
         self.begin_alone()

@@ -180,18 +180,18 @@ final class CellMapWorker: @unchecked Sendable {
     }
 
     /// Returns the map that takes the place of this store's, since a cell holds another one: this store was
-    /// lost, and begun before the cell could tell. If all others answer, none has this one and none a newer one
-    /// than theirs, that is the fleet's, whosever slots are.
+    /// lost, and begun before the cell could tell. If all others say what they have, none has this one and none a
+    /// newer one than theirs, that is the fleet's, whosever slots are.
     private func map(after own: CellMap, _ theirs: CellMap, of cell: CellMap.Cell) -> CellMap? {
         if let next = own.following(theirs) { return next }
         guard own.version == 1, theirs.version > own.version, isOurs(theirs, of: cell) else {
             return nil
         }
-        let isTheirs = named.allSatisfy { other in
+        let isTheirs = own.cells.allSatisfy { other in
             let standing = board.standing(of: other.name)
             let version = standing.version ?? 0
             return other.name == cell.name
-                || standing.hasAnswered && version != own.version && version <= theirs.version
+                || standing.hasTold && version != own.version && version <= theirs.version
         }
         return isTheirs ? theirs : nil
     }
@@ -329,10 +329,10 @@ final class CellMapWorker: @unchecked Sendable {
         _ answer: CellCaller.Answer, of cell: CellMap.Cell, _ now: Timestamp,
         _ standing: inout CellBoard.Standing
     ) {
-        standing.problem = nil
+        (standing.problem, standing.hasTold) = (nil, false)
         switch answer {
         case .has(let map, _):
-            standing.version = map.version
+            (standing.version, standing.hasTold) = (map.version, true)
             guard let own = board.map, own != map else { break }
             if let next = self.map(after: own, map, of: cell) {
                 keep(next)
@@ -342,7 +342,10 @@ final class CellMapWorker: @unchecked Sendable {
                 map.version == own.version
                 ? "it holds another map of this version"
                 : "it holds version \(map.version) of the map, which is not this fleet cell's"
-        case .hasNone: standing.problem = "it did not keep the map that it was handed"
+        case .hasNone:
+            (standing.problem, standing.hasTold) = (
+                "it did not keep the map that it was handed", true
+            )
         case .refuses(let why): standing.problem = why
         case .unreached(let why):
             standing.problem = why

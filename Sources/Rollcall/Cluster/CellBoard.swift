@@ -23,9 +23,8 @@ package final class CellBoard: Sendable {
         var unreachedSince: Timestamp?
         /// The reason why it does not have the map, in words; nil if it has, or was not asked yet.
         var problem: String?
-
-        /// True if it answered when it was asked last.
-        var hasAnswered: Bool { unreachedSince == nil && (version != nil || problem != nil) }
+        /// True if it said when it was asked last which map it has, or that it has none.
+        var hasTold = false
     }
 
     /// The knowledge of a cell about the fleet cell.
