@@ -134,8 +134,8 @@ private final class GatewaySettings: Sendable {
         do throws(InputFileError) {
             let new = try source.readAgain(started: started, inForce: inForce)
             apply(new)
+            SettingsChange(from: inForce, started: started, to: new).write(to: log)
             inForce = new
-            log.info("the settings were read again")
             return nil
         } catch {
             log.error("the settings could not be taken", metadata: ["error": "\(error)"])

@@ -15,7 +15,7 @@ from mosquitto_process import Mosquitto, Publisher
 from rollcall_process import (
     BINARY, HERE, Rollcall, RollcallTestCase, eventually, ndjson, now_ms, plain_environment)
 
-SOON = 20
+SOON = 60
 CONTRACT = os.path.join(HERE, "../../Sources/RollcallCore/RollcallCore.docc/Contract/Cells.md")
 MAP_FIELD = "rollcall-cell-map"
 INPUTS = "inputs: [{name: phones, preset: owntracks}]\n"

@@ -15,7 +15,8 @@ from loopback_receivers import Fleet
 from rollcall_process import eventually, ndjson
 from test_cells import CellTestCase, people
 
-SOON = 30
+# A cell that is away is asked more and more seldom.
+SOON = 90
 LIVENESS = "liveness: {on_duty: {expected: 1s, degraded_after: 3s, offline_after: 4s}}\n"
 
 
@@ -218,6 +219,18 @@ class LaterTests(CallTestCase):
         self.assertEqual(self.version(), 1)
         del self.cells["c"].instead["GET", "/v1/cells"]
         self.wait_for_version(5)
+
+    def test_a_cell_without_a_map_is_handed_theirs(self):
+        given = self.given(5, **THIRDS[0])
+        self.hold(a=given, b=given)
+        self.begin_alone()
+        self.come("a", "b")
+        for name in "ab":
+            self.wait_for_problem(name, "not this fleet cell's")
+        self.come("c")
+        self.wait_for_version(5)
+        eventually(self.cells["c"].handed, SOON, "c is handed a map")
+        self.assertEqual(self.cells["c"].handed(), [5])
 
     def test_the_newest_of_what_they_hold_is_taken(self):
         self.hold(**{name: self.given(version, **slots) for name, version, slots in zip("abc", (5, 7, 4), THIRDS)})

@@ -504,7 +504,7 @@ class SplitTests(StrangerTestCase):
         self.assertEqual(answer.status, 200)
         self.assertTrue(self.fleet["c"].asked_for(f"/v1/in/phones/{self.left}"))
 
-    def test_a_cell_that_is_split_before_a_roster_ends_ends_it_for_nobody(self):
+    def test_a_roster_is_sent_again_if_a_cell_was_split_before_it_ended(self):
         def answer(request):
             said = self.answer("a", request)
             if "check=true" in request.target or "more=true" in request.target:
@@ -563,6 +563,21 @@ class SplitTests(StrangerTestCase):
         answer = self.gateway.get("/v1/gaps").json()
         self.assertEqual({one["responder_id"] for one in answer["gaps"]}, {self.kept, self.left, self.other})
         self.assertEqual(answer["unavailable"], ["c"])
+
+
+class SmallTests(StrangerTestCase):
+    def test_an_ask_is_a_small_document_here_too(self):
+        large = {"responder_id": self.own, "note": "x" * (64 << 10)}
+        self.problem(self.gateway.post("/v1/nudges", large), 413)
+        self.assertFalse(self.fleet["a"].asked_for("/v1/nudges"))
+
+    def test_a_reload_says_what_waits_for_a_restart(self):
+        with open(self.gateway.config_path, encoding="utf-8") as file:
+            config = file.read()
+        self.gateway.configure(config.replace(self.fleet.url, "http://127.0.0.1:9"))
+        self.assertEqual(self.gateway.post("/-/reload", None).status, 200)
+        eventually(lambda: "needs_restart" in self.gateway.log(), SOON, "the log says so")
+        self.assertIn("cluster.fleet_cell", self.gateway.log())
 
 
 class FieldTests(StrangerTestCase):

@@ -308,6 +308,20 @@ import Testing
         #expect(masses.masses.map(\.members) == [7])
     }
 
+    @Test
+    func `K2: who joined while nobody was heard is told of, however many are too old by then`() {
+        var masses = FleetMasses()
+        let a = SmallFleet.name(0)
+        hear(change(.silent, at: 100, [(0, 5)]), of: a, active: 12, clock(100), &masses)
+        hear(change(.silent, at: 140, [(0, 1)]), of: a, active: 12, clock(140), &masses)
+        // Five at 162 s were said, and nobody heard it.
+        hear(
+            change(.allSilent, at: 165, [(25, 1), (3, 5)]), of: a, active: 12, clock(165), &masses)
+        masses.look(in: Self.harbour, active: 12, clock(165))
+        #expect(masses.masses.map(\.members) == [11])
+        #expect(masses.masses.map(\.to) == [Timestamp(milliseconds: 165_000)])
+    }
+
     @Test func `K2: whoever a word of everything does not name fell silent nowhere`() {
         var masses = FleetMasses()
         let (a, b) = (SmallFleet.name(0), SmallFleet.name(1))

@@ -19,19 +19,17 @@ struct CellCaller {
 
     /// Until the connection stands, and until the answer is whole.
     private static let connectTimeout = Milliseconds(1000)
-    private static let timeoutStandard = Milliseconds(5000)
+    private static let timeout = Milliseconds(5000)
     private static let summaryTimeout = Milliseconds(2000)
     /// Bytes of a map, or of a summary of all regions in Base64, at most.
     private static let answerBytesMax = 24 << 20
 
     private let token: Secret?
-    private let timeout: Milliseconds
     private let caller: HTTPCaller?
 
-    /// A caller that shows `token`, and gives up an answer about a map after `timeout`.
-    init(token: Secret?, timeout: Milliseconds = timeoutStandard) {
+    /// A caller that shows `token`.
+    init(token: Secret?) {
         self.token = token
-        self.timeout = timeout
         caller = try? HTTPCaller()
     }
 
@@ -41,18 +39,19 @@ struct CellCaller {
         return ask(cell, "cell \(name)") { $0?["cell"]?.shown == name }
     }
 
-    /// Asks the fleet cell for the map.
-    func map(of fleetCell: CellMap.Cell) -> Answer {
-        ask(fleetCell, "the fleet cell") { $0?["role"]?.text == "fleet" }
+    /// Asks the fleet cell for the map; an answer of an address is given up after `timeout`.
+    func map(of fleetCell: CellMap.Cell, timeout: Milliseconds) -> Answer {
+        ask(fleetCell, "the fleet cell", timeout: timeout) { $0?["role"]?.text == "fleet" }
     }
 
     /// Asks a watch which map it has; `isMeant` is false of an answer of another one.
     private func ask(
-        _ cell: CellMap.Cell, _ words: String, _ isMeant: (JSONTree?) -> Bool
+        _ cell: CellMap.Cell, _ words: String, timeout: Milliseconds = timeout,
+        _ isMeant: (JSONTree?) -> Bool
     ) -> Answer {
         var last = Answer.unreached("it has no address")
         for url in cell.urls {
-            switch send(.get, Resource.cells.path, at: url) {
+            switch send(.get, Resource.cells.path, at: url, timeout: timeout) {
             case .failure(let why): last = .unreached(why.description)
             case .success(let answer):
                 last = Self.read(answer, words, isMeant, at: url)
@@ -230,11 +229,11 @@ struct CellCaller {
 
     private func send(
         _ method: HTTPCall.Method, _ path: String, at url: [UInt8], _ body: [UInt8] = [],
-        timeout: Milliseconds? = nil
+        timeout: Milliseconds = timeout
     ) -> Result<HTTPCallAnswer, HTTPCallError> {
         let address = String(decoding: url, as: UTF8.self)
         var call = HTTPCall(method, address + path)
-        call.timeout = timeout ?? self.timeout
+        call.timeout = timeout
         call.connectTimeout = min(Self.connectTimeout, call.timeout)
         call.answerBytesMax = Self.answerBytesMax
         call.body = body
@@ -247,5 +246,12 @@ struct CellCaller {
             guard let caller else { return try HTTPCaller().answer(to: call) }
             return try caller.answer(to: call)
         }
+    }
+}
+
+extension CellMap.Cell {
+    /// Puts an address of it in front.
+    mutating func prefer(_ url: [UInt8]) {
+        if let place = urls.firstIndex(of: url) { urls.insert(urls.remove(at: place), at: 0) }
     }
 }

@@ -110,8 +110,8 @@ final class CellMapWorker: @unchecked Sendable {
                 // Who looks on in another cell's log has slots once it is split from that one.
                 CellMap(first: named.filter { !caller.looksOn($0) })
             }
-            guard let map = lost() ?? own() else { return }
-            return keep(map)
+            if let map = lost() ?? own() { keep(map) }
+            return
         }
         if let next = held.following(named) { keep(next) }
     }
@@ -191,12 +191,14 @@ final class CellMapWorker: @unchecked Sendable {
             let standing = board.standing(of: other.name)
             let version = standing.version ?? 0
             return other.name == cell.name
-                || standing.hasTold && version != own.version && version <= theirs.version
+                || standing.hasAnswered && version != own.version && version <= theirs.version
         }
         return isTheirs ? theirs : nil
     }
 
-    private func keep(_ map: CellMap) {
+    /// Keeps a map; false if that was not stored in time.
+    @discardableResult
+    private func keep(_ map: CellMap) -> Bool {
         let answers = Mailbox<Bool>()
         writer.write(.cells(map)) { outcome in
             if case .committed(let receipt) = outcome {
@@ -205,10 +207,11 @@ final class CellMapWorker: @unchecked Sendable {
                 answers.put(false)
             }
         }
-        guard answers.takeAll(waiting: Self.writerPatience).first == true else { return }
+        guard answers.takeAll(waiting: Self.writerPatience).first == true else { return false }
         writer.log.info(
             "the fleet cell has a map of its cells",
             metadata: ["version": "\(map.version)", "cells": "\(map.cells.count)"])
+        return true
     }
 
     // MARK: - The cells
@@ -285,7 +288,9 @@ final class CellMapWorker: @unchecked Sendable {
         let now = ClockReading.now().elapsed
         guard now >= work.massesFrom else { return }
         let (masses, revision) = board.masses
-        let changed = masses.filter { work.masses[$0.number]?.members != $0.members }
+        let changed = masses.filter { mass in
+            work.masses[mass.number].map { $0 != (mass.members, mass.to) } ?? true
+        }
         // Those of which it knows nothing go first, then those that it heard of longest ago.
         let news = changed.sorted { a, b in
             let (one, other) = (work.masses[a.number]?.to, work.masses[b.number]?.to)
@@ -309,9 +314,7 @@ final class CellMapWorker: @unchecked Sendable {
     /// Returns a cell with the address in front that answered last.
     private func inOrder(_ cell: CellMap.Cell, _ work: Work) -> CellMap.Cell {
         var cell = cell
-        if let place = cell.urls.firstIndex(of: work.url) {
-            cell.urls.insert(cell.urls.remove(at: place), at: 0)
-        }
+        cell.prefer(work.url)
         return cell
     }
 
@@ -320,7 +323,9 @@ final class CellMapWorker: @unchecked Sendable {
         let asked = caller.ask(cell)
         guard case .has(let held, let url) = asked else {
             guard case .hasNone(let url) = asked else { return asked }
-            return caller.hand(map, to: cell, at: url)
+            // While others hold a later one the first may not be the fleet's.
+            let isLost = map.version == 1 && board.isBehind(map.version)
+            return isLost ? asked : caller.hand(map, to: cell, at: url)
         }
         return held.version < map.version ? caller.hand(map, to: cell, at: url) : asked
     }
@@ -329,21 +334,18 @@ final class CellMapWorker: @unchecked Sendable {
         _ answer: CellCaller.Answer, of cell: CellMap.Cell, _ now: Timestamp,
         _ standing: inout CellBoard.Standing
     ) {
-        (standing.problem, standing.hasTold) = (nil, false)
+        (standing.problem, standing.hasAnswered) = (nil, false)
         switch answer {
         case .has(let map, _):
-            (standing.version, standing.hasTold) = (map.version, true)
+            (standing.version, standing.hasAnswered) = (map.version, isOurs(map, of: cell))
             guard let own = board.map, own != map else { break }
-            if let next = self.map(after: own, map, of: cell) {
-                keep(next)
-                break
-            }
+            if let next = self.map(after: own, map, of: cell), keep(next) { break }
             standing.problem =
                 map.version == own.version
                 ? "it holds another map of this version"
                 : "it holds version \(map.version) of the map, which is not this fleet cell's"
         case .hasNone:
-            (standing.problem, standing.hasTold) = (
+            (standing.problem, standing.hasAnswered) = (
                 "it did not keep the map that it was handed", true
             )
         case .refuses(let why): standing.problem = why

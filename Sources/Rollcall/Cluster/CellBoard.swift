@@ -23,8 +23,8 @@ package final class CellBoard: Sendable {
         var unreachedSince: Timestamp?
         /// The reason why it does not have the map, in words; nil if it has, or was not asked yet.
         var problem: String?
-        /// True if it said when it was asked last which map it has, or that it has none.
-        var hasTold = false
+        /// True if it said when it was asked last which map of this fleet it has, or that it has none.
+        var hasAnswered = false
     }
 
     /// The knowledge of a cell about the fleet cell.
@@ -157,6 +157,13 @@ package final class CellBoard: Sendable {
 
     /// Forgets how cells stand: another member knows it.
     func forgetStandings() { state.withLock { $0.standings = [:] } }
+
+    /// True if some cell said last that it holds a later map than that of a version.
+    func isBehind(_ version: Int64) -> Bool {
+        state.withLock { state in
+            state.standings.values.contains { $0.hasAnswered && ($0.version ?? 0) > version }
+        }
+    }
 
     /// Returns how a cell stands.
     func standing(of cell: [UInt8]) -> Standing {

@@ -200,11 +200,12 @@ extension Gateway {
         }
     }
 
-    /// True of a question for events that has some already, or a place in them that is not to be lost.
+    /// True of a question for events that has a place in them which would be lost: one that a client told, or from
+    /// now on if there are some since.
     private func hasCome(_ asked: ListCall, _ answers: CellAnswers) -> Bool {
-        guard asked.list == .events else { return false }
-        let isAtPlace = asked.vector?.places.contains { $0 != .start && $0 != .behind("now") }
-        return isAtPlace ?? false
+        guard asked.list == .events, let places = asked.vector?.places else { return false }
+        if places.allSatisfy({ $0 == .start }) { return false }
+        return places.contains { $0 != .start && $0 != .behind("now") }
             || answers.found.contains { $0.tree["events"]?.elements.isEmpty == false }
     }
 

@@ -99,11 +99,7 @@ extension Gateway {
             return roster.call.answer(Self.notFound, InputStats())
         }
         let now = ClockReading.now().elapsed
-        calls.send(cells.map { (passed, $0) }, arrival: now) { [rosters] outcomes in
-            // A cell that is not in this map would keep whom the roster does not name.
-            if Self.isNewer(outcomes, than: roster.map) {
-                return roster.call.answer(Self.isSplit, InputStats())
-            }
+        calls.send(cells.map { (passed, $0) }, arrival: now) { [self] outcomes in
             let found = Self.answers(outcomes, cells)
             guard found.found.count == cells.count else {
                 rosters.forget(roster.call.request.body, if: found.refusal != nil)
@@ -118,7 +114,19 @@ extension Gateway {
                 refusing = refusing || Engine.shrinks(active: Int(one.0), retiring: Int(one.1))
             }
             let isMost = Engine.shrinks(active: Int(active), retiring: Int(retiring))
-            then(active, retiring, refusing || isMost)
+            let (all, most) = ((active, retiring), refusing || isMost)
+            unlessSplit(roster, outcomes) { then(all.0, all.1, most) }
+        }
+    }
+
+    /// Goes on if the cells that answered are all that there are: one that is not in this map would keep whom the
+    /// roster does not name.
+    private func unlessSplit(
+        _ roster: Roster, _ outcomes: [CellOutcome], then: @escaping @Sendable () -> Void
+    ) {
+        lookForMore(outcomes, than: roster.map) { newer in
+            if case .none = newer { return then() }
+            roster.call.answer(Self.isSplit, InputStats())
         }
     }
 
@@ -147,9 +155,6 @@ extension Gateway {
             requests.append((passed, cell))
         }
         calls.send(requests, arrival: ClockReading.now().elapsed) { [self] outcomes in
-            if Self.isNewer(outcomes, than: roster.map) {
-                return roster.call.answer(Self.isSplit, InputStats())
-            }
             var verdict = VerdictMerge(isWhole: true)
             for (place, outcome) in outcomes.enumerated() {
                 let none = BodyParts.Part(cell: place, body: [], places: [], itemCount: 0)
@@ -160,7 +165,8 @@ extension Gateway {
             } else {
                 rosters.forgetAll()
             }
-            roster.call.answer(verdict.response(isPartialTaken: false), InputStats())
+            let response = verdict.response(isPartialTaken: false)
+            unlessSplit(roster, outcomes) { roster.call.answer(response, InputStats()) }
         }
     }
 

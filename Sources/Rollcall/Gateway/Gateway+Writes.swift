@@ -91,6 +91,9 @@ extension Gateway {
 
     /// Passes on what somebody asks a person, to the cell that has them.
     func passAsked(_ call: Call, _ map: CellMap) {
+        if let refusal = Router.bulk(call.request) {
+            return call.answer(refusal, InputStats())
+        }
         let tree = try? JSONTree(reading: call.request.body)
         let id = tree?["responder_id"]?.responderID
         // Without one any cell says what is missing.
@@ -98,6 +101,8 @@ extension Gateway {
         pass(call, call.request, to: cell)
     }
 
+    /// Milliseconds from the arrival of what a phone sent after which no other cell is asked.
+    private static let inputPatience: Int64 = 3000
     /// Cells that are asked whose phone it is, at most.
     private static let inputAttemptsMax = 3
 
@@ -118,7 +123,9 @@ extension Gateway {
             return call.answer(Self.notFound, InputStats())
         }
         let tried = tried + [place]
-        let isLast = tried.count == min(Self.inputAttemptsMax, map.cells.count)
+        // A phone waits no longer than the listener does.
+        let isLate = ClockReading.now().elapsed - call.arrival > Self.inputPatience
+        let isLast = isLate || tried.count == min(Self.inputAttemptsMax, map.cells.count)
         // One that hangs leaves others the time to say whose it is.
         if !isLast { passed.patience = Milliseconds(CellCalls.patience.count / 2) }
         let now = ClockReading.now().elapsed
@@ -128,10 +135,11 @@ extension Gateway {
             case .answered(let answer) where answer.status == 421:
                 let name = (try? JSONTree(reading: answer.body))?["cell"]?.text
                 next = name.flatMap { map.place(of: Array($0.utf8)) }
-                // A cell that is new: the body says whose it is, so any cell does once more.
-                if next == nil, outcome.mapVersion > map.version, !call.isAnew {
+                // A cell that is new.
+                if next == nil, let name, outcome.mapVersion > map.version, !call.isAnew {
                     return follower.map(of: outcome.mapVersion) { [self] newer in
-                        passInput(call.anew, newer ?? map)
+                        let place = newer?.place(of: Array(name.utf8))
+                        passInput(call.anew, newer ?? map, to: place ?? 0, tried: [])
                     }
                 }
             case .answered(let answer) where answer.status < 500: break

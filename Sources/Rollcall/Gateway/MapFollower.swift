@@ -17,8 +17,10 @@ final class MapFollower: @unchecked Sendable {
     /// Milliseconds between two questions while there is none, and between two looks at the clock.
     private static let lookEvery: Int64 = 500
 
-    /// From a question to its answer: somebody may wait for it.
+    /// From a question to its answer, while there is a map: somebody may wait for it.
     private static let patience = Milliseconds(1000)
+    /// The same while there is none.
+    private static let patienceAtFirst = Milliseconds(5000)
 
     private struct State {
         var map: CellMap?
@@ -28,7 +30,8 @@ final class MapFollower: @unchecked Sendable {
         var waiting: [(version: Int64, then: @Sendable (CellMap?) -> Void)] = []
     }
 
-    private let fleetCell: CellMap.Cell
+    /// The address that answered last in front.
+    private var fleetCell: CellMap.Cell
     private let caller: CellCaller
     private let log: Logger
     private let onTurn: @Sendable () -> Void
@@ -46,7 +49,7 @@ final class MapFollower: @unchecked Sendable {
         onTurn: @escaping @Sendable () -> Void
     ) {
         self.fleetCell = fleetCell
-        caller = CellCaller(token: token, timeout: Self.patience)
+        caller = CellCaller(token: token)
         self.log = log
         self.onTurn = onTurn
     }
@@ -57,8 +60,8 @@ final class MapFollower: @unchecked Sendable {
     /// Ends the thread after what it is at.
     func close() { mailbox.put(.end) }
 
-    /// A cell refused somebody by a map of that version: if it is a later one than the one that is held, the
-    /// fleet cell is asked at once.
+    /// A cell answered by a map of that version: if it is a later one than the one that is held, the fleet cell is
+    /// asked at once.
     func heard(of version: Int64) {
         guard version > map?.version ?? 0, !isHurried.exchange(true, ordering: .relaxed) else {
             return
@@ -127,8 +130,11 @@ final class MapFollower: @unchecked Sendable {
     private func ask() {
         let problem: String
         var trouble: String?
-        switch caller.map(of: fleetCell) {
-        case .has(let found, _): return keep(found)
+        let patience = map == nil ? Self.patienceAtFirst : Self.patience
+        switch caller.map(of: fleetCell, timeout: patience) {
+        case .has(let found, let url):
+            fleetCell.prefer(url)
+            return keep(found)
         case .hasNone: problem = "it has not made the map yet"
         case .refuses(let why): problem = why
         // Where it is, strangers need not know who ask whether we are ready.

@@ -226,21 +226,28 @@ package final class Reloader: @unchecked Sendable {
         switch outcome {
         case .reloaded(let change, let file):
             edge.reloaded(isSuccessful: true, at: ClockReading.now().wall)
-            var metadata: Logger.Metadata = [:]
-            if let file { metadata["file"] = "\(file)" }
-            metadata["changed"] = Self.list(change.changed)
-            metadata["needs_restart"] = Self.list(change.needsRestart)
-            log.log(
-                level: change.needsRestart.isEmpty ? .info : .warning, "settings reloaded",
-                metadata: metadata)
+            change.write(to: log, file)
         case .refused(let reason), .unavailable(let reason):
             edge.reloaded(isSuccessful: false, at: ClockReading.now().wall)
             log.error(
                 "settings not reloaded, those from before stay", metadata: ["error": "\(reason)"])
         }
     }
+}
 
-    private static func list(_ differences: [SettingsChange.Difference]) -> Logger.MetadataValue? {
+extension SettingsChange {
+    /// Tells a log what is other than before, and what waits for a restart.
+    func write(to log: Logger, _ file: String? = nil) {
+        var metadata: Logger.Metadata = [:]
+        metadata["file"] = file.map { "\($0)" }
+        metadata["changed"] = Self.list(changed)
+        metadata["needs_restart"] = Self.list(needsRestart)
+        log.log(
+            level: needsRestart.isEmpty ? .info : .warning, "settings reloaded",
+            metadata: metadata)
+    }
+
+    private static func list(_ differences: [Difference]) -> Logger.MetadataValue? {
         guard !differences.isEmpty else { return nil }
         return "\(differences.map(\.description).joined(separator: "; "))"
     }

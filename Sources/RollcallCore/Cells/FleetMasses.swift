@@ -119,6 +119,7 @@ package struct FleetMasses: Sendable {
         clean(clock)
         // It is moved and not copied: tens of thousands may have fallen silent one by one.
         var region = regions.removeValue(forKey: name) ?? Region()
+        region.expire(clock)
         let known = change.kind == .allSilent ? region.remove(cell) : Known()
         var (added, joining, fresh) = (0, 0, 0)
         // It may come late.
@@ -134,7 +135,8 @@ package struct FleetMasses: Sendable {
             if at > known.last { joining += one.people }
             if at == known.last { joining += max(0, one.people - known.atLast) }
         }
-        // Those of whom it was said before did not join, whenever that cell says now that it was.
+        // Those of whom it was said before did not join, unless they fell silent now: that a cell moved them
+        // there, since time was set back (B1), is not told apart.
         region.joining += min(joining, max(fresh, added - known.people))
         region.expire(clock)
         let isNew = change.silent.contains { $0.people > 0 && $0.ago.count == 0 }

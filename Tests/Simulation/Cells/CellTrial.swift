@@ -25,8 +25,10 @@ struct CellTrial {
     private var heard = Decided()
     private var masses: [FleetMass] = []
     private var suspicions = CellSuspicions()
-    /// Observed time when it was looked at last, and the instant at which it had been set back.
-    private var seen = (now: ObservedTime.distantPast, setBackAt: RunningTime.distantPast)
+    /// Observed time when it was looked at last, and since when nothing was seen then.
+    private var seen = (now: ObservedTime.distantPast, onset: RunningTime?.none)
+    /// The observed time to which it was set back last.
+    private var setBackTo = ObservedTime.distantPast
     /// The decisions of one side, as they are compared.
     private struct Decided {
         /// Everybody's, each person's in their order.
@@ -235,7 +237,9 @@ struct CellTrial {
         }
         _ = fleet.engine.fold(.summaries(summaries), at: instant)
         let news = fleet.engine.masses.masses.filter { mass in
-            !masses.contains { $0.number == mass.number && $0.members == mass.members }
+            !masses.contains {
+                $0.number == mass.number && $0.members == mass.members && $0.to == mass.to
+            }
         }
         masses = fleet.engine.masses.masses
         if news.isEmpty { return }
@@ -296,9 +300,10 @@ struct CellTrial {
             }
         }
         let clock = whole.engine.clock
-        if clock.observedNow < seen.now { seen.setBackAt = clock.now }
-        seen.now = clock.observedNow
-        let isSetBack = clock.now - seen.setBackAt <= .seconds(60)
+        let now = clock.observedNow
+        if now < seen.now || clock.onset != nil && clock.onset != seen.onset { setBackTo = now }
+        seen = (now, clock.onset)
+        let isSetBack = now >= setBackTo && now - setBackTo <= .seconds(60)
         if let fault = suspicions.settle(at: clock.wallNow.milliseconds, isSetBack: isSetBack) {
             throw Failure(line: line, check: "K8", detail: fault)
         }
