@@ -19,7 +19,7 @@ final class MapFollower: @unchecked Sendable {
 
     /// From a question to its answer, while there is a map: somebody may wait for it.
     private static let patience = Milliseconds(1000)
-    /// The same while there is none.
+    /// From a question to its answer, before there is a map.
     private static let patienceAtFirst = Milliseconds(5000)
 
     private struct State {
