@@ -151,11 +151,13 @@ final class HTTPTraffic: Sendable {
     func receive(_ bytes: UnsafeRawBufferPointer, on connection: HTTPConnection) {
         guard case .reading = connection.course else { return }
         guard let count = connection.head?.request.body.count else { return }
-        let request = connection.head?.request
-        if count + bytes.count > room.bodyBytesMax(of: request, connection.held) {
+        // Nobody holds the request meanwhile: all of its body would be copied with each part.
+        let most = room.bodyBytesMax(of: connection.head?.request, connection.held)
+        if count + bytes.count > most {
+            let request = connection.head?.request
             linger(connection, after: counted(tooLarge(request, connection.held), request))
         } else if !hold(bytes.count, on: connection) {
-            linger(connection, after: counted(unavailable, request))
+            linger(connection, after: counted(unavailable, connection.head?.request))
         } else {
             connection.head?.request.body.append(contentsOf: bytes)
             connection.note(received: bytes.count)
