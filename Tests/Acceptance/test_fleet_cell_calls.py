@@ -300,7 +300,7 @@ class HandingTests(CallTestCase):
 
 
 class SilenceTests(CallTestCase):
-    """What becomes of the fleet cell's silences at a cell that takes them not at once."""
+    """A cell that does not take the fleet cell's silences at once has them in the end."""
 
     NAMES = "a"
 
@@ -315,7 +315,7 @@ class SilenceTests(CallTestCase):
         return self.cell.asked("GET", "/v1/silences")
 
     def begins(self, number):
-        """How often the cell was to begin the fleet cell's silence of that number."""
+        """The number of times that the cell was to begin the fleet cell's silence of that number."""
         ids = [json.loads(one.body)["id"] for one in self.cell.asked("POST", "/v1/silences")]
         return sum(one.startswith("fleet-cell/") and one.endswith(f"/{number}") for one in ids)
 
@@ -380,7 +380,7 @@ class MassTests(CallTestCase):
         return [json.loads(one.body)["masses"] for one in self.cells[name].asked("PUT", "/v1/cells/masses")]
 
     def counts(self, name):
-        """How many people each word said of the one mass."""
+        """The people of the one mass, as each word said."""
         return [mass["people"] for masses in self.told(name) for mass in masses]
 
     def regions(self, name):

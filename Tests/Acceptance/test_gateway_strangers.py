@@ -302,7 +302,7 @@ class BodyLimitTests(StrangerTestCase):
 
 
 class ListTests(StrangerTestCase):
-    """What comes of a list when one cell says no, and who is asked for it."""
+    """A list stands though one cell says no, and nobody is asked who need not be."""
 
     AT = "2026-01-01T00:00:00.000Z"
     LISTS = {"gaps": "gaps", "nudges": "nudges", "responders": "responders", "alerts": "alerts",

@@ -230,7 +230,7 @@ alerts: {ResponderOffline: {enabled: true, for: 0s}}
         return self.gateway.get(f"/v1/alerts/history?cell={cell}&alertname=ResponderOffline").json()["incidents"]
 
     def gaps(self, cell=""):
-        """How many are open by the table of their causes, also where somebody changed who leads meanwhile."""
+        """The gaps that are open by the table of their causes, also where somebody changed who leads meanwhile."""
         return sum(row["open"] + row["blind"] for row in self.gateway.get(f"/v1/gaps?by=cause{cell}").json()["rows"])
 
     def events(self):
