@@ -317,6 +317,8 @@ final class HTTPTraffic: Sendable {
     private func linger(_ connection: HTTPConnection, after response: HTTPResponse) {
         let isHead = connection.head?.request.isHead ?? false
         connection.head = nil
+        // Many who come at once must not all be refused for the sake of what was thrown away.
+        room.give(&connection.held)
         connection.course = .lingering
         // A refusal fits into any socket's buffer that is empty, and one that is full belongs to a client
         // who does not read.
