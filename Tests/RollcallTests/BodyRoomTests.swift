@@ -47,13 +47,15 @@ struct BodyRoomTests {
             $0.atCapacityDeadline = .seconds(60)
         }
         let server = try HTTPServer(
-            listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits, isUnauthenticated: { _ in true },
+            listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits,
+            isUnauthenticated: { _ in true },
             handler: { $1.answer(HTTPResponse(status: 200, body: $0.body)) })
         let holder = try begin(server, "/v1/in/x", 9, of: 10)
         #expect(try begin(server, "/v1/in/x", 13, of: 13).readAnswer().status == 413)
         let refused = try begin(server, "/v1/in/x", 8, of: 12)
         // It has 8 of the 9 that are left once this one finds no room for 2.
-        #expect(isTrueSoon { (try? begin(server, "/v1/in/x", 2, of: 2))?.readAnswer().status == 503 })
+        #expect(
+            isTrueSoon { (try? begin(server, "/v1/in/x", 2, of: 2))?.readAnswer().status == 503 })
         refused.send("xx")
         #expect(refused.readAnswer().status == 503)
         #expect(try begin(server, "/v1/in/x", 9, of: 9).readAnswer().status == 200)
