@@ -298,6 +298,22 @@ class HandingTests(CallTestCase):
         self.assertLess(time.monotonic() - began, 6)
         self.assertEqual(late.handed(), [])
 
+    def test_it_says_by_which_map_every_cell_has_its_people(self):
+        late = self.cells["c"]
+        late.is_there = False
+        self.begin_fleet()
+
+        def words(name):
+            """What was said of it with each question for what a cell has to say."""
+            return [one.target.partition("&settled=")[2] for one in self.cells[name].asked("GET", "/v1/cells/summary")]
+
+        for name in "ab":
+            eventually(lambda name=name: len(words(name)) > 2, SOON, f"{name} is asked")
+            self.assertEqual(set(words(name)), {""})
+        late.is_there = True
+        for name in "abc":
+            eventually(lambda name=name: words(name)[-1:] == ["1"], SOON, f"{name} is told")
+
 
 class SilenceTests(CallTestCase):
     """A cell that does not take the fleet cell's silences at once has them in the end."""

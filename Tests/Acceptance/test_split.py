@@ -6,12 +6,14 @@ of everything that was sent through a gateway: nobody is lost, and nothing is co
     ROLLCALL_SPLIT_SEED    which; 1 without it
 """
 
+import base64
 import json
 import os
 import random
 import subprocess
 import time
 import unittest
+import urllib.request
 
 from cluster_process import ClusterTestCase, Etcd, Members, batch, free_ports
 from gateway_process import Gateway
@@ -327,6 +329,90 @@ alerts: {ResponderOffline: {enabled: true, for: 0s}}
             for name in members.names:
                 page = members[name].scrape()
                 self.assertEqual(page("rollcall_refold_differences_total"), 0, name)
+
+
+class AwayTests(ClusterTestCase):
+    """A fleet cell that is the test itself: the new cell is away when its people leave the old one."""
+
+    # Entries that the log keeps though every member holds them, and those that it lets go of at once.
+    KEPT = 1024 + 256
+
+    def setUp(self):
+        super().setUp()
+        self.etcd = Etcd(self, members=1)
+        self.old = Members(self, self.etcd, names=["a0", "a1"], prefix="/a", cell="a")
+        self.new = Members(
+            self, self.etcd, names=["b0"], prefix="/b", cell="b", more="  split_from: {cell: a, log: /a}\n")
+        self.old.start()
+        self.hand(1, a=["0-4095"])
+
+    def hand(self, version, **slots):
+        """Hands the old cell a map."""
+        members = {"a": self.old, "b": self.new}
+        cells = [
+            {"name": name, "urls": [f"http://{members[name][one].address}" for one in members[name].names],
+             "slots": slots[name]} for name in sorted(slots)]
+        answer = self.old[self.old.leader(PATIENCE)].request(
+            "PUT", "/v1/cells", {"version": version, "slots": 4096, "cells": cells})
+        self.assertEqual(answer.status, 200, answer)
+
+    def said(self, settled):
+        """Asks the old cell as the fleet cell does, by which map every cell has its people."""
+        answer = self.old[self.old.leader()].get(f"/v1/cells/summary?fleet=true&after=0&settled={settled}")
+        self.assertEqual(answer.status, 200, answer)
+
+    def value(self, name):
+        """What stands under a key of the old cell's log, in words; none where there is none."""
+        key = base64.b64encode(f"/a/{name}".encode()).decode()
+        request = urllib.request.Request(
+            self.etcd.clients[0] + "/v3/kv/range", data=json.dumps({"key": key}).encode(),
+            headers={"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            rows = json.load(answer).get("kvs", [])
+        return base64.b64decode(rows[0]["value"]).decode().split() if rows else []
+
+    def head(self):
+        return int(self.value("head")[2])
+
+    def tail(self):
+        return int((self.value("tail") or ["0"])[0])
+
+    def turn(self, count):
+        """So many turns of the old cell, one for each report of somebody who stays there."""
+        leader = self.old[self.old.leader()]
+        for number in range(count):
+            self.assertEqual(leader.post("/v1/batches", [batch("r-17")]).status, 200)
+
+    def test_its_people_are_kept_for_it_however_many_turns_it_is_away(self):
+        ids = {f"p-{number}" for number in range(40)}
+        moved = {one for one in ids if slot(one) >= 2048}
+        self.old.write("/v1/batches", [batch(one) for one in [*sorted(ids), "r-17"]])
+        self.new.start()
+        ready = lambda: (self.new["b0"].get("/v1/cells").json().get("split_from") or {}).get("ready")
+        eventually(ready, PATIENCE, "the new cell is ready to be split")
+        self.assertEqual(self.new["b0"].stop(), 0)
+        self.hand(2, a=["0-2047"], b=["2048-4095"])
+        split = self.head()
+        self.said(settled=1)
+        self.turn(self.KEPT // 2)
+        # Whoever leads then knows it, too.
+        before = self.old.leader()
+        self.old[before].kill()
+        self.old.leader(PATIENCE)
+        self.old.start(before)
+        self.old.settled()
+        self.said(settled=1)
+        self.turn(self.KEPT // 2 + 200)
+        self.old.settled()
+        time.sleep(3)
+        self.assertGreater(self.head() - split, self.KEPT)
+        self.assertLess(self.tail(), split)
+        self.new.start()
+        self.new.leader(PATIENCE)
+        self.assertEqual(self.people(self.new["b0"]), moved)
+        # Once all have their people it is as long as ever.
+        self.said(settled=2)
+        eventually(lambda: self.tail() > split, PATIENCE, "the log lets go of the split")
 
 
 if __name__ == "__main__":

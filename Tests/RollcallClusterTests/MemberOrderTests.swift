@@ -235,6 +235,29 @@ import Testing
         #expect(Self.trims(stage.pass(2000)).last?.through == 10)
     }
 
+    @Test func `K6: what a new cell may lack is kept while the log has room`() {
+        var stage = Stage(position: 60)
+        stage.note("a", 61)
+        stage.note("b", 61)
+        stage.view.tail = 30
+        stage.member.lackedThrough = 50
+        stage.member.erasuresThrough = 55
+        stage.reign()
+        #expect(Self.trims(stage.pass(3000)).isEmpty)
+        stage.member.lackedThrough = 0
+        #expect(Self.trims(stage.pass(1000)).map(\.through) == [55])
+        // What the log has let go of already nobody finds there.
+        stage.member.lackedThrough = 30
+        #expect(Self.trims(stage.pass(1000)).map(\.through) == [55])
+        var full = Stage(position: 85)
+        full.note("a", 86)
+        full.note("b", 86)
+        full.member.lackedThrough = 50
+        full.reign()
+        full.note("b", 87)
+        #expect(Self.trims(full.pass(3000)).first?.through == 66)
+    }
+
     // MARK: - Digests
 
     @Test

@@ -190,6 +190,21 @@ import Testing
         }
     }
 
+    @Test func `K6: where the past of another cell ends is known, or said to be damaged`() throws {
+        let directory = TemporaryDirectory()
+        let journal = try Journal(path: directory.store)
+        let reader = try HistoryReader(path: directory.store)
+        #expect(try reader.decisionsOfOrigin() == 0)
+        let key = HistoryReader.originDecisionsKey
+        try journal.begin()
+        try journal.set(40, forKey: key)
+        try journal.commit()
+        #expect(try reader.decisionsOfOrigin() == 40)
+        let flip = StoreSurgery.flip("value", of: "meta", where: "key = '\(key)'", bit: 1 << 3)
+        try StoreSurgery.run(directory.store, flip)
+        #expect(throws: StoreError.self) { try reader.decisionsOfOrigin() }
+    }
+
     @Test func `a file of which an end is missing is noticed`() throws {
         let original = try Original()
         var outcomes: [Outcome] = []

@@ -151,6 +151,8 @@ struct SummaryQuery: Sendable {
     var after: Int64 = 0
     /// True if the fleet cell asks.
     var isFleetCells = false
+    /// The version of the map by which every cell has its people, as the fleet cell says; 0 without a word.
+    var settled: Int64 = 0
 
     static let parameters = Parameters(
         SummaryQuery(),
@@ -159,16 +161,14 @@ struct SummaryQuery: Sendable {
                 "fleet",
                 "The fleet cell says so: it counts as heard, and is told which company is wanted.",
                 standard: false, into: \.isFleetCells),
-            Parameter(
+            .number(
                 "after",
-                "The `position` of the last one; the answer says everything if that is another one.",
-                ["type": "integer", "format": "int64", "minimum": 0]
-            ) { (query, value) throws(ParameterError) in
-                guard let position = Int64(value), position >= 0 else {
-                    throw ParameterError(detail: "after: a position expected")
-                }
-                query.after = position
-            },
+                "The `position` of the last one; the answer says everything if that is another one."
+            ) { $0.after = $1 },
+            .number(
+                "settled",
+                "With `fleet`: the version of the map by which every cell has its people. Until then a log keeps them."
+            ) { $0.settled = $1 },
         ])
 }
 
@@ -176,7 +176,7 @@ extension Router {
     /// Tells the fleet cell what alerts about many are judged by. Source: K2.
     func showSummary(_ query: SummaryQuery, _ answer: @escaping Answer) {
         if let refusal = refusalUnlessLeadingCell { return answer(refusal, InputStats()) }
-        if query.isFleetCells { cells.noteAsk() }
+        if query.isFleetCells { cells.noteAsk(settled: query.settled) }
         writer.summary(after: query.after, wants: query.isFleetCells) { summary, wanted in
             guard let summary else {
                 return answer(Self.unavailable("nothing can be said now"), InputStats())

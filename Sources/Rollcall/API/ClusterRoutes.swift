@@ -12,22 +12,9 @@ struct ClusterCopyQuery {
     static let parameters = Parameters(
         ClusterCopyQuery(),
         [
-            number("copy", "The number of the copy, as it was told.") { $0.copy = $1 },
-            number("offset", "The byte at which the piece begins.") { $0.offset = $1 },
+            .number("copy", "The number of the copy, as it was told.") { $0.copy = $1 },
+            .number("offset", "The byte at which the piece begins.") { $0.offset = $1 },
         ])
-
-    private static func number(
-        _ name: String, _ meaning: String,
-        take: @escaping @Sendable (inout ClusterCopyQuery, Int64) -> Void
-    ) -> Parameter<ClusterCopyQuery> {
-        let schema: JSONTree = ["type": "integer", "minimum": 0]
-        return Parameter(name, meaning, schema) { (query, value) throws(ParameterError) in
-            guard let number = Int64(value), number >= 0 else {
-                throw ParameterError(detail: "\(name): a number from 0 on expected")
-            }
-            take(&query, number)
-        }
-    }
 }
 
 /// The routes of a watch on several machines. Source: S11, S15.

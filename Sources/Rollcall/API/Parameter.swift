@@ -127,6 +127,20 @@ struct Parameter<Query: Sendable>: Sendable {
         }
     }
 
+    /// A whole number from 0 on.
+    static func number(
+        _ name: String, _ meaning: String,
+        take: @escaping @Sendable (inout Query, Int64) -> Void
+    ) -> Parameter {
+        let schema: JSONTree = ["type": "integer", "format": "int64", "minimum": 0]
+        return Parameter(name, meaning, schema) { (query, value) throws(ParameterError) in
+            guard let number = Int64(value), number >= 0 else {
+                throw ParameterError(detail: "\(name): a number from 0 on expected")
+            }
+            take(&query, number)
+        }
+    }
+
     /// So many of a page at most. Without a `standard` none is told to clients: some send what is,
     /// also where it does not go.
     static func limit(

@@ -142,10 +142,14 @@ struct CellCaller {
         var url: [UInt8]
     }
 
-    /// Asks a cell what it has to say since a position; nil if none of its addresses says anything.
-    func summary(of cell: CellMap.Cell, after position: Int64) -> Said? {
+    /// Asks a cell what it has to say since a position, and says by which version of the map every cell has its
+    /// people, if one is known; nil if none of its addresses says anything.
+    func summary(
+        of cell: CellMap.Cell, after position: Int64, settled version: Int64?
+    ) -> Said? {
+        let settled = version.map { "&settled=\($0)" } ?? ""
+        let path = Resource.cellSummary.path + "?fleet=true&after=\(position)" + settled
         for url in cell.urls {
-            let path = Resource.cellSummary.path + "?fleet=true&after=\(position)"
             guard
                 case .success(let answer) = send(.get, path, at: url, timeout: Self.summaryTimeout),
                 answer.status == 200, let tree = try? JSONTree(reading: answer.body),

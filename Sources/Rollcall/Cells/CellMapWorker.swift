@@ -94,7 +94,7 @@ final class CellMapWorker: @unchecked Sendable {
             if share.place == share.of - 1, let next = split(map) { keep(next) }
             for (place, cell) in map.cells.enumerated() where place % share.of == share.place {
                 tend(cell, map)
-                listen(to: cell)
+                listen(to: cell, map)
                 settleSilences(of: cell)
                 handMasses(to: cell)
             }
@@ -237,11 +237,14 @@ final class CellMapWorker: @unchecked Sendable {
     }
 
     /// Asks a cell that has the map what it has to say.
-    private func listen(to cell: CellMap.Cell) {
+    private func listen(to cell: CellMap.Cell, _ map: CellMap) {
         guard var work = works[cell.name], work.standing.problem == nil,
             ClockReading.now().elapsed >= work.listensFrom
         else { return }
-        if let said = caller.summary(of: inOrder(cell, work), after: work.position) {
+        let said = caller.summary(
+            of: inOrder(cell, work), after: work.position,
+            settled: board.isSettled(map) ? map.version : nil)
+        if let said {
             (work.position, work.url) = (said.summary.position, said.url)
             // Only whose clock is ahead says something of later than now.
             work.ahead = max(Milliseconds(0), said.summary.through - ClockReading.now().wall)

@@ -45,6 +45,8 @@ package final class CellBoard: Sendable {
         /// The fleet cell is known to be dark; nil if this watch is no cell by what is committed.
         var isFleetCellDark: Bool?
         var hearing = Hearing.unknown
+        /// The newest version of the map of which the fleet cell has said that every cell has its people.
+        var settledVersion: Int64 = 0
         /// The cell in whose log this one looks on until it has its slots; nil if it is a watch of its own.
         var origin: [UInt8]?
         /// At the fleet cell: true while some cell says nothing of its people, or not yet.
@@ -183,10 +185,24 @@ package final class CellBoard: Sendable {
 
     // MARK: - The fleet cell, as a cell knows it
 
-    /// The fleet cell asked what is to be said.
-    func noteAsk() {
+    /// The fleet cell asked what is to be said, and said by which map every cell has its people.
+    func noteAsk(settled version: Int64) {
         summariesAsked.add(1, ordering: .relaxed)
-        hearing = .heard
+        state.withLock { state in
+            state.hearing = .heard
+            state.settledVersion = max(state.settledVersion, version)
+        }
+    }
+
+    /// The newest version of the map of which the fleet cell has said that every cell has its people; 0 before it
+    /// said so.
+    var settledVersion: Int64 { state.withLock { $0.settledVersion } }
+
+    /// True if every cell of a map has been heard to have one: none waits for its people any more.
+    func isSettled(_ map: CellMap) -> Bool {
+        state.withLock { state in
+            map.cells.allSatisfy { (state.standings[$0.name]?.version ?? 0) > 0 }
+        }
     }
 
     /// Times that it asked.

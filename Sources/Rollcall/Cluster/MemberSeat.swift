@@ -258,8 +258,10 @@ package final class MemberSeat {
         for name in gone { log.forget(member: name) }
     }
 
-    /// Lets the log go of entries up to `position` as soon as nobody lacks them.
-    func hurryTrim(through position: Int64) { member.erasuresThrough = position }
+    /// Lets the log go of entries up to `position` as soon as nobody lacks them, and keep those up to `lacked`.
+    func hurryTrim(through position: Int64, keeping lacked: Int64) {
+        (member.erasuresThrough, member.lackedThrough) = (position, lacked)
+    }
 
     /// Makes the log, of a watch with this number; `turn` is the last one that its first member holds.
     func create(watch: UInt64, turn: Int64) {

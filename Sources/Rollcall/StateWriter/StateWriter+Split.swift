@@ -12,6 +12,9 @@ import RollcallSupport
 extension StateWriter {
     /// The key of `meta` under which the name of a cell stands that was split from another one.
     private static let splitKey = "split_own"
+    /// Those under which the place of a split stands that this cell gave slots by.
+    private static let versionKey = "split_given_version"
+    private static let positionKey = "split_given_position"
     /// Between two looks whether another member of the new cell has what this one lacks.
     private static let lookEvery: Int64 = 5000
 
@@ -111,6 +114,8 @@ extension StateWriter {
             try store.journal.set(storeNumber: watch)
             try store.journal.set(origin.own, forKey: Self.splitKey)
             try store.journal.set(decisions, forKey: HistoryReader.originDecisionsKey)
+            // One that the old cell knew of is not this one's.
+            try note(SplitPlace(version: 0, position: 0))
         }
         store.belong(to: watch)
         stepDown()
@@ -126,5 +131,38 @@ extension StateWriter {
         _ = try sit(old.parts, at: LogPlace(), board, origin: nil)
         _ = leaveEpoch(clock)
         tendLog()
+    }
+
+    // MARK: - Behind it, in the old cell
+
+    /// Returns the place of a split by which this cell gives slots in a turn; nil if there is none.
+    func splitGiven(by turn: PendingTurn, at place: LogPlace) -> SplitPlace? {
+        guard !edge.cells.isAlone, seat?.origin == nil, let split = turn.split else { return nil }
+        return SplitPlace(version: split.map.version, position: place.position)
+    }
+
+    /// Notes in the store, in the open transaction, until where the new cell may need the log.
+    /// - Throws: `StoreError` if that cannot be written.
+    func note(_ split: SplitPlace) throws(StoreError) {
+        try store.journal.set(split.version, forKey: Self.versionKey)
+        try store.journal.set(split.position, forKey: Self.positionKey)
+    }
+
+    /// Returns what was noted of the last split; nil if there was none.
+    /// - Throws: `StoreError` if that cannot be read.
+    func splitNoted() throws(StoreError) -> SplitPlace? {
+        guard let version = try store.journal.integer(forKey: Self.versionKey), version > 0,
+            let position = try store.journal.integer(forKey: Self.positionKey)
+        else { return nil }
+        return SplitPlace(version: version, position: position)
+    }
+
+    /// Lets the log go of the new cell's people once the fleet cell has said that they are there.
+    func settleSplit() {
+        guard let split = upkeep.split, edge.cells.settledVersion >= split.version else { return }
+        upkeep.split = nil
+        log.info(
+            "the new cell has its people: the log does not keep them any more",
+            metadata: ["map_version": "\(split.version)"])
     }
 }

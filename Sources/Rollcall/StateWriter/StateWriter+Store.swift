@@ -54,8 +54,10 @@ extension StateWriter {
         let began = ContinuousClock.now
         let rows = pending.rows.count
         let hasRoom = chores.hasRoom(at: began, isWaitedFor: !pending.isEmpty, turnRows: rows)
+        let split = place.flatMap { splitGiven(by: pending, at: $0) }
         let also = { [self] () throws(StoreError) in
             try more()
+            if let split { try note(split) }
             if hasRoom {
                 piece = try chores.writePiece(to: store.journal, engine, turnRows: rows)
             }
@@ -64,6 +66,7 @@ extension StateWriter {
             board?.positions.begin(place.position)
             try store.commit(pending, at: place, also: also)
             board?.positions.end(place.position)
+            if let split { upkeep.split = split }
         } else {
             try store.commit(pending, begunBy: writer, also: also)
         }

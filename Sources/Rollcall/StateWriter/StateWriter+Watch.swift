@@ -62,7 +62,10 @@ extension StateWriter {
         }
         // None is forgotten before it is over everywhere.
         chores.keepsErasures = !upkeep.erasures.isEmpty
-        seat.hurryTrim(through: upkeep.erasures.map(\.position).max() ?? 0)
+        settleSplit()
+        seat.hurryTrim(
+            through: upkeep.erasures.map(\.position).max() ?? 0,
+            keeping: upkeep.split?.position ?? 0)
         clearReplaced(seat, clock)
     }
 
@@ -123,6 +126,7 @@ extension StateWriter {
     /// - Throws: `StoreError` if that cannot be read.
     func beginWatch(_ seat: MemberSeat) throws(StoreError) {
         seat.follow(engine.membership)
+        upkeep.split = try splitNoted()
         if let noted = try store.journal.bytes(forKey: Self.divergentKey), !noted.isEmpty {
             _ = seat.drive { member, now in member.diverge(now) }
         }

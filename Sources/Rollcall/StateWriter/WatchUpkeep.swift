@@ -24,6 +24,16 @@ struct WatchUpkeep {
     var clearedThrough: Int64 = 0
     /// The instant at which an onlooker that lacks people last looked for somebody who has them (K6).
     var splitLookedAt = Int64.min / 4
+    /// The last split of this cell, while the new one may lack its people (K6).
+    var split: SplitPlace?
     /// The people of a cell that was split who are gone, as of the map of a version (K6).
     var gone = (version: Int64?.none, people: NumberSet())
+}
+
+/// The place of a split in the log of the cell that gave slots.
+struct SplitPlace: Equatable {
+    /// The version of the map by which it gave them.
+    var version: Int64
+    /// The position of the entry.
+    var position: Int64
 }

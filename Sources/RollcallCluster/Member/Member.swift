@@ -121,6 +121,9 @@ package struct Member: Sendable {
     /// Erased people stand in entries up to this position: the log is not to keep them longer than
     /// anybody lacks them (S13).
     package var erasuresThrough: Int64 = 0
+    /// A new cell of which the log's members know nothing may lack entries up to this position: they are kept
+    /// while the log has room (K6).
+    package var lackedThrough: Int64 = 0
 
     /// An append on its way.
     struct OpenAppend: Sendable {
@@ -249,6 +252,7 @@ package struct Member: Sendable {
         let hasSecond = counted.count > 1
         let isToBeHeld = hasSecond || membership.isClosed
         var through = isToBeHeld ? counted.map { held[$0] ?? 0 }.min() ?? 0 : 0
+        if lackedThrough > view.tail { through = min(through, view.tail) }
         var isSingleCopy = !hasSecond
         if used > settings.slots * 3 / 4 {
             // Who says nothing any more may have lost what it held.

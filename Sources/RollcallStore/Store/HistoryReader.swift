@@ -158,7 +158,7 @@ package final class HistoryReader {
         newest = try prepare("SELECT max(id) FROM decisions")
         // Rows are cut first, and never for another reason.
         firstRow = try prepare(.firstRow)
-        ofOrigin = try prepare("SELECT max(value) FROM meta WHERE key = 'split_decisions'")
+        ofOrigin = try prepare("\(select: .meta) WHERE key = :key")
     }
 
     // MARK: - Gaps
@@ -305,8 +305,14 @@ package final class HistoryReader {
     }
 
     /// The number of the last decision before this cell was split from another one, whose they are but for what
-    /// is about people; 0 of any other watch. Throws `StoreError` if it cannot be read.
-    package func decisionsOfOrigin() throws(StoreError) -> Int64 { try ofOrigin.one() }
+    /// is about people; 0 of any other watch. Throws `StoreError` if it is damaged or cannot be read.
+    package func decisionsOfOrigin() throws(StoreError) -> Int64 {
+        let key = Self.originDecisionsKey
+        return try ofOrigin.first([.key: key]) { row throws(StoreError) -> Int64 in
+            guard row.fits(.meta) else { throw .damaged("meta \(key) is not as it was written") }
+            return row[.value]
+        } ?? 0
+    }
 
     /// Reads all decisions behind `id`, the oldest first, and moves it on; true once there are no
     /// more. `take` says whether to go on behind the one it is given. Throws `StoreError` if one is
