@@ -298,21 +298,33 @@ class HandingTests(CallTestCase):
         self.assertLess(time.monotonic() - began, 6)
         self.assertEqual(late.handed(), [])
 
-    def test_it_says_by_which_map_every_cell_has_its_people(self):
-        late = self.cells["c"]
-        late.is_there = False
+
+class SettledTests(CallTestCase):
+    """Real cells, each reached by a way on which what is said of it is kept."""
+
+    NAMES = "ab"
+
+    def words(self, name):
+        """What was said of the map with each question for what a cell has to say."""
+        asked = self.cells[name].asked("GET", "/v1/cells/summary")
+        return [one.target.partition("&settled=")[2] for one in asked]
+
+    def test_it_says_by_which_map_all_cells_have_their_people(self):
+        self.cells = {name: Relay(self, name, self.ports[name]) for name in self.NAMES}
+        self.begin("a")
         self.begin_fleet()
-
-        def words(name):
-            """What was said of it with each question for what a cell has to say."""
-            return [one.target.partition("&settled=")[2] for one in self.cells[name].asked("GET", "/v1/cells/summary")]
-
-        for name in "ab":
-            eventually(lambda name=name: len(words(name)) > 2, SOON, f"{name} is asked")
-            self.assertEqual(set(words(name)), {""})
-        late.is_there = True
-        for name in "abc":
-            eventually(lambda name=name: words(name)[-1:] == ["1"], SOON, f"{name} is told")
+        eventually(lambda: len(self.words("a")) > 3, SOON, "a is asked")
+        self.assertEqual(set(self.words("a")), {""})
+        self.begin("b")
+        for name in self.NAMES:
+            eventually(lambda name=name: self.words(name)[-1:] == ["1"], SOON, f"{name} is told")
+        # A fleet cell that begins anew knows whom it has heard, though one is away.
+        self.servers["b"].kill()
+        self.assertEqual(self.servers["f"].stop(), 0)
+        before = len(self.words("a"))
+        self.servers["f"].start()
+        eventually(lambda: len(self.words("a")) > before + 3, SOON, "a is asked")
+        self.assertEqual(set(self.words("a")[before:]), {"1"})
 
 
 class SilenceTests(CallTestCase):

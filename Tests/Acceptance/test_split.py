@@ -14,17 +14,27 @@ import subprocess
 import time
 import unittest
 import urllib.request
+from types import SimpleNamespace
 
 from cluster_process import ClusterTestCase, Etcd, Members, batch, free_ports
 from gateway_process import Gateway
 from rollcall_process import BINARY, Rollcall, eventually, ndjson, plain_environment
 from test_cells import slot
+from test_fleet_cell_calls import Relay
 from test_gateway_chaos import Ledger
 
 PATIENCE = 60
 PEOPLE = int(os.environ.get("ROLLCALL_SPLIT_PEOPLE", "0"))
 KILLS = int(os.environ.get("ROLLCALL_SPLIT_KILLS", "8"))
 SEED = int(os.environ.get("ROLLCALL_SPLIT_SEED", "1"))
+
+
+class Named(dict):
+    """A cell that has these addresses."""
+
+    @property
+    def names(self):
+        return list(self)
 
 
 class SplitTests(ClusterTestCase):
@@ -53,6 +63,11 @@ class SplitTests(ClusterTestCase):
             for cell, members in cells.items())
         return f"cluster:\n  cells:\n{listed}"
 
+    @staticmethod
+    def by(relay):
+        """A cell that is named by the address of somebody on the way to it."""
+        return Named({"relay": SimpleNamespace(address=relay.url.removeprefix("http://"))})
+
     def new_cell(self, name="b", origin="a"):
         """The members of a cell that is to be split from another one."""
         new = Members(
@@ -67,6 +82,11 @@ class SplitTests(ClusterTestCase):
         with open(self.fleet_cell.config_path, "w", encoding="utf-8") as file:
             file.write(self.named(**cells))
         self.fleet_cell.start()
+
+    def standing(self, cell):
+        """How the fleet cell says that a cell stands."""
+        answer = self.fleet_cell.get("/v1/cells").json()
+        return next((one for one in answer["standing"] if one["cell"] == cell), None)
 
     def version(self, server):
         return server.get("/v1/cells").json()["version"]
@@ -276,6 +296,41 @@ alerts: {ResponderOffline: {enabled: true, for: 0s}}
         self.assertEqual(taken, sum(one.rounds * len(one.ids) for one in ledgers))
         self.check_same(moved)
 
+    def test_an_old_cell_keeps_its_people_while_the_new_one_is_away(self):
+        """Between the making of the map and its handing over the new cell is gone."""
+        self.start()
+        self.write()
+        # Only who leads says how its people are.
+        relay = Relay(self, "a", int(self.old[self.old.leader()].address.split(":")[1]))
+
+        def away(_):
+            raise ConnectionError("nobody is there")
+
+        new = self.new_cell()
+        # The way to the old cell is a test's own from now on; nothing is handed over on it.
+        self.name(a=self.by(relay))
+        eventually(lambda: self.version(self.fleet_cell) == 2, PATIENCE, "the map has the other address")
+        eventually(lambda: self.standing("a")["problem"] is None, PATIENCE, "the old cell has it")
+        relay.instead["PUT", "/v1/cells"] = away
+        self.name(a=self.by(relay), b=new)
+        eventually(lambda: self.version(self.fleet_cell) == 3, PATIENCE, "the map has the new cell")
+        for name in new.names:
+            self.assertEqual(new[name].stop(), 0)
+        del relay.instead["PUT", "/v1/cells"]
+        words = "it keeps its people until the new cell is ready"
+        eventually(lambda: words in (self.standing("a")["problem"] or ""), PATIENCE, "it is told")
+        # What it says counts on, once the new one is dark, which is told.
+        eventually(lambda: self.standing("b")["dark"], PATIENCE, "the new cell is dark")
+        heard = self.standing("a")["heard_through"]
+        eventually(lambda: self.standing("a")["heard_through"] > heard, PATIENCE, "the old one is heard")
+        standing = self.standing("a")
+        self.assertEqual((standing["dark"], standing["version"]), (False, 2), standing)
+        self.assertEqual(len(self.people_of(self.old)), 40)
+        new.start()
+        self.wait_until_split(new, 3)
+        self.assertEqual(
+            self.people_of(new), {f"p-{n}" for n in range(40) if slot(f"p-{n}") >= 2048})
+
     def test_why_a_new_cell_waits_is_told(self):
         self.start()
         # Somebody started it once without the word whose people it takes.
@@ -395,12 +450,13 @@ class AwayTests(ClusterTestCase):
         split = self.head()
         self.said(settled=1)
         self.turn(self.KEPT // 2)
-        # Whoever leads then knows it, too.
-        before = self.old.leader()
-        self.old[before].kill()
-        self.old.leader(PATIENCE)
-        self.old.start(before)
-        self.old.settled()
+        # Whoever leads then knows it, too: who followed when it was split, and who has begun anew since.
+        for _ in range(2):
+            before = self.old.leader()
+            self.old[before].kill()
+            self.old.leader(PATIENCE)
+            self.old.start(before)
+            self.old.settled()
         self.said(settled=1)
         self.turn(self.KEPT // 2 + 200)
         self.old.settled()

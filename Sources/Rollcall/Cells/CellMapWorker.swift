@@ -33,6 +33,8 @@ final class CellMapWorker: @unchecked Sendable {
         /// The version that it was last asked about.
         var version: Int64 = 0
         var standing = CellBoard.Standing()
+        /// True while it is not handed the map, since the new cell is not ready that gets slots of it.
+        var isWaiting = false
         /// The position of the last summary; 0 before the first.
         var position: Int64 = 0
         var listensFrom = Int64.min / 4
@@ -49,6 +51,9 @@ final class CellMapWorker: @unchecked Sendable {
         var ahead = Milliseconds(0)
         /// The address that answered last.
         var url: [UInt8] = []
+
+        /// True of one that says how its people are, and takes what it is told.
+        var isWell: Bool { standing.problem == nil || isWaiting }
     }
 
     private let named: [CellMap.Cell]
@@ -94,7 +99,7 @@ final class CellMapWorker: @unchecked Sendable {
             if share.place == share.of - 1, let next = split(map) { keep(next) }
             for (place, cell) in map.cells.enumerated() where place % share.of == share.place {
                 tend(cell, map)
-                listen(to: cell, map)
+                listen(to: cell)
                 settleSilences(of: cell)
                 handMasses(to: cell)
             }
@@ -222,9 +227,13 @@ final class CellMapWorker: @unchecked Sendable {
         guard now.elapsed >= work.notBefore || work.version != map.version else { return }
         work.version = map.version
         let before = work.standing
-        take(hand(map, to: cell), of: cell, now.wall, &work.standing)
-        if work.standing.problem == nil {
-            (work.failures, work.notBefore) = (0, ClockReading.now().elapsed + Self.askEvery)
+        var waits: String?
+        take(hand(map, to: cell, &waits), of: cell, now.wall, &work.standing)
+        work.isWaiting = waits != nil
+        work.standing.problem = waits ?? work.standing.problem
+        if work.isWell {
+            let pause = work.isWaiting ? Self.splitEvery : Self.askEvery
+            (work.failures, work.notBefore) = (0, ClockReading.now().elapsed + pause)
         } else {
             let pause = Self.pauses[min(work.failures, Self.pauses.count - 1)]
             work.failures += 1
@@ -237,13 +246,13 @@ final class CellMapWorker: @unchecked Sendable {
     }
 
     /// Asks a cell that has the map what it has to say.
-    private func listen(to cell: CellMap.Cell, _ map: CellMap) {
-        guard var work = works[cell.name], work.standing.problem == nil,
+    private func listen(to cell: CellMap.Cell) {
+        guard var work = works[cell.name], work.isWell,
             ClockReading.now().elapsed >= work.listensFrom
         else { return }
         let said = caller.summary(
             of: inOrder(cell, work), after: work.position,
-            settled: board.isSettled(map) ? map.version : nil)
+            settled: board.versionSettled)
         if let said {
             (work.position, work.url) = (said.summary.position, said.url)
             // Only whose clock is ahead says something of later than now.
@@ -257,7 +266,7 @@ final class CellMapWorker: @unchecked Sendable {
 
     /// Lets a cell have the silences of the fleet cell, some at a time.
     private func settleSilences(of cell: CellMap.Cell) {
-        guard var work = works[cell.name], work.standing.problem == nil,
+        guard var work = works[cell.name], work.isWell,
             let silences = board.silences
         else { return }
         let now = ClockReading.now().elapsed
@@ -285,7 +294,7 @@ final class CellMapWorker: @unchecked Sendable {
 
     /// Tells a cell of the masses that were decided, or went on, since it was told last.
     private func handMasses(to cell: CellMap.Cell) {
-        guard var work = works[cell.name], work.standing.problem == nil,
+        guard var work = works[cell.name], work.isWell,
             work.massesRevision != board.massesRevision
         else { return }
         let now = ClockReading.now().elapsed
@@ -321,8 +330,10 @@ final class CellMapWorker: @unchecked Sendable {
         return cell
     }
 
-    /// Asks a cell which map it has, and hands it the newer one.
-    private func hand(_ map: CellMap, to cell: CellMap.Cell) -> CellCaller.Answer {
+    /// Asks a cell which map it has, and hands it the newer one, unless it `waits` for a reason.
+    private func hand(
+        _ map: CellMap, to cell: CellMap.Cell, _ waits: inout String?
+    ) -> CellCaller.Answer {
         let asked = caller.ask(cell)
         guard case .has(let held, let url) = asked else {
             guard case .hasNone(let url) = asked else { return asked }
@@ -330,7 +341,9 @@ final class CellMapWorker: @unchecked Sendable {
             let isLost = map.version == 1 && board.isBehind(map.version)
             return isLost ? asked : caller.hand(map, to: cell, at: url)
         }
-        return held.version < map.version ? caller.hand(map, to: cell, at: url) : asked
+        guard held.version < map.version else { return asked }
+        waits = caller.reasonToWait(map, of: cell, after: held)
+        return waits == nil ? caller.hand(map, to: cell, at: url) : asked
     }
 
     private func take(

@@ -45,12 +45,14 @@ package final class CellBoard: Sendable {
         /// The fleet cell is known to be dark; nil if this watch is no cell by what is committed.
         var isFleetCellDark: Bool?
         var hearing = Hearing.unknown
-        /// The newest version of the map of which the fleet cell has said that every cell has its people.
+        /// The newest version of the map whose cells all have their people, as the fleet cell said.
         var settledVersion: Int64 = 0
         /// The cell in whose log this one looks on until it has its slots; nil if it is a watch of its own.
         var origin: [UInt8]?
         /// At the fleet cell: true while some cell says nothing of its people, or not yet.
         var hasUnlit = false
+        /// At the fleet cell: true while some cell has never said anything.
+        var hasUnheard = false
         /// Those of the fleet cell; nil elsewhere.
         var silences: FleetSilences?
         /// Those that the fleet cell has decided lately, and how often they changed.
@@ -96,11 +98,12 @@ package final class CellBoard: Sendable {
     /// cell is known to be dark, and at the fleet cell whether some cell is not lit, the silences and the masses.
     package func follow(
         _ map: CellMap?, origin: [UInt8]? = nil, isFleetCellDark: Bool? = nil,
-        hasUnlit: Bool = false, silences: FleetSilences? = nil, masses: [FleetMass] = []
+        hasUnlit: Bool = false, hasUnheard: Bool = false, silences: FleetSilences? = nil,
+        masses: [FleetMass] = []
     ) {
         if isAlone { return }
         state.withLock { state in
-            (state.origin, state.hasUnlit) = (origin, hasUnlit)
+            (state.origin, state.hasUnlit, state.hasUnheard) = (origin, hasUnlit, hasUnheard)
             state.isFleetCellDark = isFleetCellDark
             state.silences = silences
             if state.masses != masses {
@@ -185,7 +188,8 @@ package final class CellBoard: Sendable {
 
     // MARK: - The fleet cell, as a cell knows it
 
-    /// The fleet cell asked what is to be said, and said by which map every cell has its people.
+    /// The fleet cell asked what is to be said, and said the newest version of the map whose cells all have their
+    /// people.
     func noteAsk(settled version: Int64) {
         summariesAsked.add(1, ordering: .relaxed)
         state.withLock { state in
@@ -194,15 +198,13 @@ package final class CellBoard: Sendable {
         }
     }
 
-    /// The newest version of the map of which the fleet cell has said that every cell has its people; 0 before it
-    /// said so.
+    /// The newest version of the map whose cells all have their people, as the fleet cell said; 0 before it did.
     var settledVersion: Int64 { state.withLock { $0.settledVersion } }
 
-    /// True if every cell of a map has been heard to have one: none waits for its people any more.
-    func isSettled(_ map: CellMap) -> Bool {
-        state.withLock { state in
-            map.cells.allSatisfy { (state.standings[$0.name]?.version ?? 0) > 0 }
-        }
+    /// At the fleet cell: the version of its map if every cell of it has said something, and so has its people;
+    /// nil before.
+    var versionSettled: Int64? {
+        state.withLock { $0.hasUnheard ? nil : $0.map?.version }
     }
 
     /// Times that it asked.

@@ -137,7 +137,9 @@ extension StateWriter {
 
     /// Returns the place of a split by which this cell gives slots in a turn; nil if there is none.
     func splitGiven(by turn: PendingTurn, at place: LogPlace) -> SplitPlace? {
-        guard !edge.cells.isAlone, seat?.origin == nil, let split = turn.split else { return nil }
+        guard !edge.cells.isAlone, seat?.origin == nil, let split = turn.split,
+            split.map == engine.cellMap
+        else { return nil }
         return SplitPlace(version: split.map.version, position: place.position)
     }
 
@@ -148,7 +150,7 @@ extension StateWriter {
         try store.journal.set(split.position, forKey: Self.positionKey)
     }
 
-    /// Returns what was noted of the last split; nil if there was none.
+    /// Returns what was noted of the last split, which may be over for long; nil if there was none.
     /// - Throws: `StoreError` if that cannot be read.
     func splitNoted() throws(StoreError) -> SplitPlace? {
         guard let version = try store.journal.integer(forKey: Self.versionKey), version > 0,
@@ -157,12 +159,28 @@ extension StateWriter {
         return SplitPlace(version: version, position: position)
     }
 
+    /// Keeps what is in the log for the new cell, at once.
+    func keep(_ split: SplitPlace) {
+        upkeep.split = split
+        guard let seat else { return }
+        seat.hurryTrim(through: seat.member.erasuresThrough, keeping: split.position)
+    }
+
     /// Lets the log go of the new cell's people once the fleet cell has said that they are there.
-    func settleSplit() {
-        guard let split = upkeep.split, edge.cells.settledVersion >= split.version else { return }
-        upkeep.split = nil
-        log.info(
-            "the new cell has its people: the log does not keep them any more",
-            metadata: ["map_version": "\(split.version)"])
+    func settleSplit(_ seat: MemberSeat) {
+        guard let split = upkeep.split, seat.member.role == .leading, let view = seat.member.view
+        else { return }
+        if edge.cells.settledVersion >= split.version {
+            upkeep.split = nil
+        } else if view.tail < split.position {
+            upkeep.split?.isKept = true
+        } else {
+            // One of long ago is noted still.
+            upkeep.split = nil
+            guard split.isKept else { return }
+            log.error(
+                "the log is too long to keep the people of a new cell, which nobody has heard yet",
+                metadata: ["map_version": "\(split.version)"])
+        }
     }
 }

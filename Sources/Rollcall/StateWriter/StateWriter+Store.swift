@@ -66,7 +66,7 @@ extension StateWriter {
             board?.positions.begin(place.position)
             try store.commit(pending, at: place, also: also)
             board?.positions.end(place.position)
-            if let split { upkeep.split = split }
+            if let split { keep(split) }
         } else {
             try store.commit(pending, begunBy: writer, also: also)
         }

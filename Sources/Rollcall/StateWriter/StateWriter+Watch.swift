@@ -62,7 +62,7 @@ extension StateWriter {
         }
         // None is forgotten before it is over everywhere.
         chores.keepsErasures = !upkeep.erasures.isEmpty
-        settleSplit()
+        settleSplit(seat)
         seat.hurryTrim(
             through: upkeep.erasures.map(\.position).max() ?? 0,
             keeping: upkeep.split?.position ?? 0)
@@ -267,7 +267,10 @@ extension StateWriter {
                 try store.journal.set([UInt8](), forKey: Self.adoptingKey)
                 // The others take over what is held here, whatever it was.
                 try store.journal.set([UInt8](), forKey: Self.divergentKey)
+                // Nobody looks on in this one.
+                try note(SplitPlace(version: 0, position: 0))
             }
+            upkeep.split = nil
         } catch {
             // The next read of the log's end tries again.
             return log.error("the store takes nothing", metadata: ["error": "\(error)"])

@@ -36,4 +36,6 @@ struct SplitPlace: Equatable {
     var version: Int64
     /// The position of the entry.
     var position: Int64
+    /// True once this member, leading, has kept it.
+    var isKept = false
 }

@@ -162,6 +162,9 @@ package struct CellBook: Sendable {
     /// True if some cell is not lit.
     package var hasUnlit: Bool { cells.contains { !$0.isLit } }
 
+    /// True if a cell has never said anything: a new one may not have its people yet.
+    package var hasUnheard: Bool { cells.contains { $0.position == 0 } }
+
     mutating func code(_ archive: inout Archive) {
         archive.code(&cells, empty: Cell()) { $1.code(&$0) }
         var keys = undecided.sorted(by: AlertKey.areInOrder)
