@@ -281,6 +281,19 @@ class LaterTests(CallTestCase):
 
 
 class HandingTests(CallTestCase):
+    def test_one_member_without_a_map_hides_no_other_one(self):
+        # It looks on in another cell's log still, and is named first.
+        late, whole = FakeCell(self, "a"), self.cells["a"]
+        late.instead["PUT", "/v1/cells"] = lambda _: Said({"status": 503}, 503)
+        named = self.fleet_config().replace(f'a: {{url: "{whole.url}"}}', f'a: {{urls: ["{late.url}", "{whole.url}"]}}')
+        self.hold(a=self.given(1, **THIRDS[0]), b=self.given(1, **THIRDS[0]), c=self.given(1, **THIRDS[0]))
+        self.begin("f", named)
+        # The address that it lacked makes a newer one.
+        self.wait_for_version(2)
+        eventually(lambda: self.standing("a")["version"] == 2, SOON, "a has the map")
+        self.assertIsNone(self.standing("a")["problem"])
+        self.assertEqual((whole.handed(), late.handed()), ([2], []))
+
     def test_a_new_map_is_handed_over_at_once(self):
         late = self.cells["c"]
         late.is_there = False

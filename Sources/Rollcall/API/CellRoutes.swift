@@ -151,7 +151,8 @@ struct SummaryQuery: Sendable {
     var after: Int64 = 0
     /// True if the fleet cell asks.
     var isFleetCells = false
-    /// The newest version of the map whose cells all have their people, as the fleet cell says; 0 without a word.
+    /// The newest version of the map by which no new cell lacks people of this one, as the fleet cell says; 0
+    /// without a word.
     var settled: Int64 = 0
 
     static let parameters = Parameters(
@@ -167,7 +168,7 @@ struct SummaryQuery: Sendable {
             ) { $0.after = $1 },
             .number(
                 "settled",
-                "With `fleet`: the newest version of the map whose cells all have their people."
+                "With `fleet`: the newest version of the map by which no new cell lacks people of this one."
             ) { $0.settled = $1 },
         ])
 }

@@ -21,8 +21,6 @@ struct CellCaller {
     private static let connectTimeout = Milliseconds(1000)
     private static let timeout = Milliseconds(5000)
     private static let summaryTimeout = Milliseconds(2000)
-    /// Of a look at others before a cell is handed a map: it is to be heard meanwhile.
-    private static let glanceTimeout = Milliseconds(1000)
     /// Bytes of a map, or of a summary of all regions in Base64, at most.
     private static let answerBytesMax = 24 << 20
 
@@ -36,9 +34,9 @@ struct CellCaller {
     }
 
     /// Asks a cell which map it has.
-    func ask(_ cell: CellMap.Cell, timeout: Milliseconds = timeout) -> Answer {
+    func ask(_ cell: CellMap.Cell) -> Answer {
         let name = String(decoding: cell.name, as: UTF8.self)
-        return ask(cell, "cell \(name)", timeout: timeout) { $0?["cell"]?.shown == name }
+        return ask(cell, "cell \(name)") { $0?["cell"]?.shown == name }
     }
 
     /// Asks the fleet cell for the map; an answer of an address is given up after `timeout`.
@@ -79,16 +77,12 @@ struct CellCaller {
 
     /// Asks all members of a cell without slots whether they hold all that the cell of a map holds which it is
     /// to be split from.
-    func newCell(
-        _ cell: CellMap.Cell, in map: CellMap, timeout: Milliseconds = timeout
-    ) -> NewCell {
+    func newCell(_ cell: CellMap.Cell, in map: CellMap) -> NewCell {
         let name = String(decoding: cell.name, as: UTF8.self)
         var followed: (origin: String, log: String)?
         for url in cell.urls {
             let shown = String(decoding: url, as: UTF8.self)
-            guard let tree = cells(at: url, timeout) else {
-                return .waits("\(shown) does not answer")
-            }
+            guard let tree = cells(at: url) else { return .waits("\(shown) does not answer") }
             guard tree["cell"]?.shown == name else {
                 return .waits("another watch than cell \(name) answers at \(shown)")
             }
@@ -111,7 +105,7 @@ struct CellCaller {
             return .waits("it has no address")
         }
         let isItsLog = map.cells[place].urls.contains {
-            cells(at: $0, timeout).map {
+            cells(at: $0).map {
                 $0["cell"]?.shown == followed.origin && $0["log"]?.text == followed.log
             } ?? false
         }
@@ -120,31 +114,15 @@ struct CellCaller {
             : .waits("no member of cell \(followed.origin) says that the log is its own")
     }
 
-    /// Returns why a cell may not give the slots yet that a map takes from it: since the map was made the new cell
-    /// went away, and the people would be nowhere (K6). Nil if it may, or gives none.
-    func reasonToWait(
-        _ map: CellMap, of cell: CellMap.Cell, after held: CellMap
-    ) -> String? {
-        guard map.takesSlots(of: cell.name, since: held) == true else { return nil }
-        for new in map.cells where held.place(of: new.name) == nil {
-            // One that has a map has its people.
-            if case .has = ask(new, timeout: Self.glanceTimeout) { continue }
-            if case .waits(let why) = newCell(new, in: map, timeout: Self.glanceTimeout) {
-                return "it keeps its people until the new cell is ready: \(why)"
-            }
-        }
-        return nil
-    }
-
     /// True of a cell that is to be split from another one, as far as one of its members answers.
     func looksOn(_ cell: CellMap.Cell) -> Bool {
         cell.urls.contains { cells(at: $0)?["split_from"] != nil }
     }
 
     /// Returns what a watch says of the map of cells; nil without an answer.
-    private func cells(at url: [UInt8], _ timeout: Milliseconds = timeout) -> JSONTree? {
-        let outcome = send(.get, Resource.cells.path, at: url, timeout: timeout)
-        guard case .success(let answer) = outcome, answer.status == 200
+    private func cells(at url: [UInt8]) -> JSONTree? {
+        guard case .success(let answer) = send(.get, Resource.cells.path, at: url),
+            answer.status == 200
         else { return nil }
         return try? JSONTree(reading: answer.body)
     }
@@ -169,8 +147,8 @@ struct CellCaller {
         var url: [UInt8]
     }
 
-    /// Asks a cell what it has to say since a position, and says the version of the map if all cells of it have
-    /// their people; nil if none of its addresses says anything.
+    /// Asks a cell what it has to say since a position, and says the version of the map if no new cell lacks people
+    /// of it; nil if none of its addresses says anything.
     func summary(
         of cell: CellMap.Cell, after position: Int64, settled version: Int64?
     ) -> Said? {

@@ -33,8 +33,6 @@ final class CellMapWorker: @unchecked Sendable {
         /// The version that it was last asked about.
         var version: Int64 = 0
         var standing = CellBoard.Standing()
-        /// True while it is not handed the map, since the new cell is not ready that gets slots of it.
-        var isWaiting = false
         /// The position of the last summary; 0 before the first.
         var position: Int64 = 0
         var listensFrom = Int64.min / 4
@@ -51,9 +49,6 @@ final class CellMapWorker: @unchecked Sendable {
         var ahead = Milliseconds(0)
         /// The address that answered last.
         var url: [UInt8] = []
-
-        /// True of one that says how its people are, and takes what it is told.
-        var isWell: Bool { standing.problem == nil || isWaiting }
     }
 
     private let named: [CellMap.Cell]
@@ -227,13 +222,9 @@ final class CellMapWorker: @unchecked Sendable {
         guard now.elapsed >= work.notBefore || work.version != map.version else { return }
         work.version = map.version
         let before = work.standing
-        var waits: String?
-        take(hand(map, to: cell, &waits), of: cell, now.wall, &work.standing)
-        work.isWaiting = waits != nil
-        work.standing.problem = waits ?? work.standing.problem
-        if work.isWell {
-            let pause = work.isWaiting ? Self.splitEvery : Self.askEvery
-            (work.failures, work.notBefore) = (0, ClockReading.now().elapsed + pause)
+        take(hand(map, to: cell), of: cell, now.wall, &work.standing)
+        if work.standing.problem == nil {
+            (work.failures, work.notBefore) = (0, ClockReading.now().elapsed + Self.askEvery)
         } else {
             let pause = Self.pauses[min(work.failures, Self.pauses.count - 1)]
             work.failures += 1
@@ -247,12 +238,12 @@ final class CellMapWorker: @unchecked Sendable {
 
     /// Asks a cell that has the map what it has to say.
     private func listen(to cell: CellMap.Cell) {
-        guard var work = works[cell.name], work.isWell,
+        guard var work = works[cell.name], work.standing.problem == nil,
             ClockReading.now().elapsed >= work.listensFrom
         else { return }
         let said = caller.summary(
             of: inOrder(cell, work), after: work.position,
-            settled: board.versionSettled)
+            settled: board.versionSettled(for: cell.name))
         if let said {
             (work.position, work.url) = (said.summary.position, said.url)
             // Only whose clock is ahead says something of later than now.
@@ -266,7 +257,7 @@ final class CellMapWorker: @unchecked Sendable {
 
     /// Lets a cell have the silences of the fleet cell, some at a time.
     private func settleSilences(of cell: CellMap.Cell) {
-        guard var work = works[cell.name], work.isWell,
+        guard var work = works[cell.name], work.standing.problem == nil,
             let silences = board.silences
         else { return }
         let now = ClockReading.now().elapsed
@@ -294,7 +285,7 @@ final class CellMapWorker: @unchecked Sendable {
 
     /// Tells a cell of the masses that were decided, or went on, since it was told last.
     private func handMasses(to cell: CellMap.Cell) {
-        guard var work = works[cell.name], work.isWell,
+        guard var work = works[cell.name], work.standing.problem == nil,
             work.massesRevision != board.massesRevision
         else { return }
         let now = ClockReading.now().elapsed
@@ -330,20 +321,22 @@ final class CellMapWorker: @unchecked Sendable {
         return cell
     }
 
-    /// Asks a cell which map it has, and hands it the newer one, unless it `waits` for a reason.
-    private func hand(
-        _ map: CellMap, to cell: CellMap.Cell, _ waits: inout String?
-    ) -> CellCaller.Answer {
+    /// Asks a cell which map it has, and hands it the newer one.
+    private func hand(_ map: CellMap, to cell: CellMap.Cell) -> CellCaller.Answer {
         let asked = caller.ask(cell)
         guard case .has(let held, let url) = asked else {
             guard case .hasNone(let url) = asked else { return asked }
+            if let origin = board.originAwaited(by: cell.name) {
+                let shown = String(decoding: origin, as: UTF8.self)
+                return .refuses(
+                    "it does not have its people yet: it takes them from the log of cell \(shown), as cluster.split_from says"
+                )
+            }
             // While others hold a later one the first may not be the fleet's.
             let isLost = map.version == 1 && board.isBehind(map.version)
             return isLost ? asked : caller.hand(map, to: cell, at: url)
         }
-        guard held.version < map.version else { return asked }
-        waits = caller.reasonToWait(map, of: cell, after: held)
-        return waits == nil ? caller.hand(map, to: cell, at: url) : asked
+        return held.version < map.version ? caller.hand(map, to: cell, at: url) : asked
     }
 
     private func take(

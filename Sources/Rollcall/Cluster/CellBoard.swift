@@ -45,14 +45,14 @@ package final class CellBoard: Sendable {
         /// The fleet cell is known to be dark; nil if this watch is no cell by what is committed.
         var isFleetCellDark: Bool?
         var hearing = Hearing.unknown
-        /// The newest version of the map whose cells all have their people, as the fleet cell said.
+        /// The newest version of the map by which no new cell lacks people of this one, as the fleet cell said.
         var settledVersion: Int64 = 0
         /// The cell in whose log this one looks on until it has its slots; nil if it is a watch of its own.
         var origin: [UInt8]?
         /// At the fleet cell: true while some cell says nothing of its people, or not yet.
         var hasUnlit = false
-        /// At the fleet cell: true while some cell has never said anything.
-        var hasUnheard = false
+        /// At the fleet cell: those that have never said anything, each with the one that it was split from.
+        var unheard: [[UInt8]: [UInt8]] = [:]
         /// Those of the fleet cell; nil elsewhere.
         var silences: FleetSilences?
         /// Those that the fleet cell has decided lately, and how often they changed.
@@ -98,12 +98,12 @@ package final class CellBoard: Sendable {
     /// cell is known to be dark, and at the fleet cell whether some cell is not lit, the silences and the masses.
     package func follow(
         _ map: CellMap?, origin: [UInt8]? = nil, isFleetCellDark: Bool? = nil,
-        hasUnlit: Bool = false, hasUnheard: Bool = false, silences: FleetSilences? = nil,
+        hasUnlit: Bool = false, unheard: [[UInt8]: [UInt8]] = [:], silences: FleetSilences? = nil,
         masses: [FleetMass] = []
     ) {
         if isAlone { return }
         state.withLock { state in
-            (state.origin, state.hasUnlit, state.hasUnheard) = (origin, hasUnlit, hasUnheard)
+            (state.origin, state.hasUnlit, state.unheard) = (origin, hasUnlit, unheard)
             state.isFleetCellDark = isFleetCellDark
             state.silences = silences
             if state.masses != masses {
@@ -188,8 +188,8 @@ package final class CellBoard: Sendable {
 
     // MARK: - The fleet cell, as a cell knows it
 
-    /// The fleet cell asked what is to be said, and said the newest version of the map whose cells all have their
-    /// people.
+    /// The fleet cell asked what is to be said, and said the newest version of the map by which no new cell lacks
+    /// people of this one.
     func noteAsk(settled version: Int64) {
         summariesAsked.add(1, ordering: .relaxed)
         state.withLock { state in
@@ -198,13 +198,21 @@ package final class CellBoard: Sendable {
         }
     }
 
-    /// The newest version of the map whose cells all have their people, as the fleet cell said; 0 before it did.
+    /// The newest version of the map by which no new cell lacks people of this one, as the fleet cell said; 0 before.
     var settledVersion: Int64 { state.withLock { $0.settledVersion } }
 
-    /// At the fleet cell: the version of its map if every cell of it has said something, and so has its people;
-    /// nil before.
-    var versionSettled: Int64? {
-        state.withLock { $0.hasUnheard ? nil : $0.map?.version }
+    /// At the fleet cell: the version of its map if all that may have been split from a cell have said something,
+    /// and so have their people; nil before.
+    func versionSettled(for cell: [UInt8]) -> Int64? {
+        state.withLock { state in
+            let isWaiting = state.unheard.values.contains { $0.isEmpty || $0 == cell }
+            return isWaiting ? nil : state.map?.version
+        }
+    }
+
+    /// At the fleet cell: the one that a cell was split from of which nothing was ever heard; nil of others.
+    func originAwaited(by cell: [UInt8]) -> [UInt8]? {
+        state.withLock { $0.unheard[cell].flatMap { $0.isEmpty ? nil : $0 } }
     }
 
     /// Times that it asked.

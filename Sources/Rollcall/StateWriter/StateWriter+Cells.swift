@@ -33,7 +33,7 @@ extension StateWriter {
         edge.cells.follow(
             origin == nil ? engine.cellMap : nil, origin: origin?.cell,
             isFleetCellDark: engine.policy.role == .cell ? engine.isFleetCellDark : nil,
-            hasUnlit: engine.cells.hasUnlit, hasUnheard: engine.cells.hasUnheard,
+            hasUnlit: engine.cells.hasUnlit, unheard: engine.cells.unheard,
             silences: engine.policy.role == .fleet
                 ? FleetSilences(store: store.number, list: silences) : nil,
             masses: engine.masses.masses)

@@ -115,7 +115,7 @@ extension StateWriter {
             try store.journal.set(origin.own, forKey: Self.splitKey)
             try store.journal.set(decisions, forKey: HistoryReader.originDecisionsKey)
             // One that the old cell knew of is not this one's.
-            try note(SplitPlace(version: 0, position: 0))
+            try forgetSplit()
         }
         store.belong(to: watch)
         stepDown()
@@ -150,6 +150,12 @@ extension StateWriter {
         try store.journal.set(split.position, forKey: Self.positionKey)
     }
 
+    /// Takes away what was noted of a split, in the open transaction.
+    /// - Throws: `StoreError` if the store cannot be read or written.
+    func forgetSplit() throws(StoreError) {
+        if try splitNoted() != nil { try note(SplitPlace(version: 0, position: 0)) }
+    }
+
     /// Returns what was noted of the last split, which may be over for long; nil if there was none.
     /// - Throws: `StoreError` if that cannot be read.
     func splitNoted() throws(StoreError) -> SplitPlace? {
@@ -171,7 +177,13 @@ extension StateWriter {
         guard let split = upkeep.split, seat.member.role == .leading, let view = seat.member.view
         else { return }
         if edge.cells.settledVersion >= split.version {
-            upkeep.split = nil
+            do throws(StoreError) {
+                try store.write { () throws(StoreError) in try forgetSplit() }
+                upkeep.split = nil
+            } catch {
+                // The next look tries again.
+                log.error("it cannot be noted in the store", metadata: ["error": "\(error)"])
+            }
         } else if view.tail < split.position {
             upkeep.split?.isKept = true
         } else {

@@ -268,7 +268,7 @@ extension StateWriter {
                 // The others take over what is held here, whatever it was.
                 try store.journal.set([UInt8](), forKey: Self.divergentKey)
                 // Nobody looks on in this one.
-                try note(SplitPlace(version: 0, position: 0))
+                try forgetSplit()
             }
             upkeep.split = nil
         } catch {

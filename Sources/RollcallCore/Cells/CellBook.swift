@@ -162,8 +162,13 @@ package struct CellBook: Sendable {
     /// True if some cell is not lit.
     package var hasUnlit: Bool { cells.contains { !$0.isLit } }
 
-    /// True if a cell has never said anything: a new one may not have its people yet.
-    package var hasUnheard: Bool { cells.contains { $0.position == 0 } }
+    /// The cells that have never said anything, and so may not have their people yet, each with the one that it was
+    /// split from; that is empty of others.
+    package var unheard: [[UInt8]: [UInt8]] {
+        var found: [[UInt8]: [UInt8]] = [:]
+        for cell in cells where cell.position == 0 { found[cell.name] = cell.splitFrom }
+        return found
+    }
 
     mutating func code(_ archive: inout Archive) {
         archive.code(&cells, empty: Cell()) { $1.code(&$0) }
