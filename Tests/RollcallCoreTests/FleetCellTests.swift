@@ -110,6 +110,82 @@ import Testing
         #expect(fleet.fleet.knownCondition(key).isTrue == false)
     }
 
+    @Test
+    func `K4, K6: of whom a cell left to one that is dark nothing is known, and they are counted`()
+        throws
+    {
+        var fleet = SmallFleet(cells: 1)
+        let cell = { (name: String) in
+            CellMap.Cell(name: Array(name.utf8), urls: [Array("http://\(name)".utf8)])
+        }
+        let first = try #require(CellMap(first: [cell("a")]))
+        let second = try #require(first.splitting(Array("a".utf8), into: cell("b")))
+        _ = fleet.fleet.fold(.cells(first), at: SmallFleet.instant(0))
+        _ = fleet.cells[0].fold(.cells(first), at: SmallFleet.instant(0))
+        let ids = (0..<20).map { "r-\($0)" }
+        fleet.report(ids, to: 0, at: 0)
+        fleet.pass(to: 10)
+        _ = fleet.fleet.fold(.cells(second), at: SmallFleet.instant(10))
+        let moved = ids.count { PersonSlot.of(Array($0.utf8)) >= 2048 }
+        #expect(0 < moved && moved < ids.count)
+        var new = fleet.cells[0]
+        for (name, isNew) in [("a", false), ("b", true)] {
+            let split = Event.split(CellSplit(second, own: Array(name.utf8), isNew: isNew))
+            if isNew {
+                _ = new.fold(split, at: SmallFleet.instant(10))
+            } else {
+                _ = fleet.cells[0].fold(split, at: SmallFleet.instant(10))
+            }
+        }
+        fleet.cells.append(new)
+        // What the old one says is kept until the new one has said something, or is dark.
+        fleet.muted = [0, 1]
+        fleet.pass(to: 25)
+        #expect(fleet.alerts() == ["25s CellDark firing"])
+        fleet.muted = [1]
+        fleet.pass(to: 30)
+        #expect(fleet.fleet.cells[SmallFleet.name(0)]?.active == ids.count - moved)
+        #expect(fleet.fleet.cells[SmallFleet.name(1)]?.active == moved)
+        #expect(fleet.fleet.aggregates.active == ids.count)
+        #expect(fleet.fleet.unlit.byStatus[Int(Status.online.rawValue)] == moved)
+        // Those of a are DEGRADED; of those of b nobody knows.
+        fleet.pass(to: 100)
+        #expect(fleet.alerts() == [])
+        // Who goes off duty from now on has not left for b.
+        let one = try #require(ids.first { PersonSlot.of(Array($0.utf8)) < 2048 })
+        let body = Array(#"[{"responder_id":"\#(one)","duty_state":"OFF_DUTY"}]"#.utf8)
+        let list = try ItemScanner.scan(body.span, kind: .batch).items
+        _ = fleet.cells[0].fold(
+            .items(list, source: EventSource.standard), at: SmallFleet.instant(100))
+        fleet.pass(to: 101)
+        #expect(fleet.fleet.cells[SmallFleet.name(1)]?.active == moved)
+        #expect(fleet.fleet.aggregates.active == ids.count - 1)
+        fleet.muted = []
+        fleet.pass(to: 102)
+        #expect(
+            fleet.alerts() == ["102s NoOnlineResponders firing", "102s CellDark resolved"])
+        #expect(fleet.fleet.aggregates.active == ids.count - 1)
+    }
+
+    @Test func `K6: who left is counted as they were, and who changed meanwhile has not left`() {
+        var before = RegionSummary()
+        before.byStatus = [10, 4, 0, 6]
+        (before.flapping, before.unheard) = (3, 2)
+        var silent = RegionSummary.Cause()
+        (silent.offline, silent.absent) = (6, 6)
+        before.add(silent, of: .unexplained, times: 1)
+        var after = RegionSummary()
+        after.byStatus = [5, 3, 0, 4]
+        let left = before.left(by: after)
+        #expect(left.byStatus == [5, 1, 0, 2] && left.flapping == 3 && left.unheard == 2)
+        #expect(left.causes.first?.people.offline == 6)
+        // One of the ten is late by now, and one more left.
+        after.byStatus = [8, 5, 0, 6]
+        #expect(before.left(by: after).byStatus == [1, 0, 0, 0])
+        after.byStatus = [12, 4, 0, 6]
+        #expect(before.left(by: after).active == 0, "who came")
+    }
+
     @Test func `K2: an older summary is ignored, and one that says everything replaces all`() throws
     {
         var fleet = SmallFleet()

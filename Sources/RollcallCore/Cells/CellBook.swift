@@ -91,6 +91,16 @@ package struct CellBook: Sendable {
         cells.filter { $0.isAwaited && !$0.splitFrom.isEmpty }.map { ($0.splitFrom, $0.name) }
     }
 
+    /// Returns the cell that was split from one and became dark before it said anything, until that one has told
+    /// whom it has left.
+    func darkHalf(of origin: [UInt8], _ clock: ObservationClock) -> [UInt8]? {
+        guard let through = self[origin]?.through else { return nil }
+        return cells.first {
+            $0.splitFrom == origin && $0.isDark && $0.position == 0
+                && through < clock.wall($0.heardAt + Self.darkAfter)
+        }?.name
+    }
+
     /// Changes what is known of a cell.
     mutating func change(_ name: [UInt8], _ body: (inout Cell) -> Void) {
         guard let place = cells.firstIndex(where: { $0.name == name }) else { return }

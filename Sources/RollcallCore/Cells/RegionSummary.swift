@@ -73,6 +73,30 @@ package struct RegionSummary: Equatable, Sendable {
         if causes[place].people.isEmpty { causes.remove(at: place) }
     }
 
+    /// Returns the people who are not among others any more, who are `after` what these were, as they were: as many
+    /// as are missing, and of each kind as many as can be.
+    func left(by after: RegionSummary) -> RegionSummary {
+        var left = RegionSummary()
+        var missing = max(0, active - after.active)
+        // Those who changed meanwhile are missing in their status, and are there still.
+        for status in byStatus.indices.reversed() {
+            left.byStatus[status] = min(
+                missing, max(0, byStatus[status] - after.byStatus[status]))
+            missing -= left.byStatus[status]
+        }
+        left.flapping = min(left.active, max(0, flapping - after.flapping))
+        left.unheard = min(left.active, max(0, unheard - after.unheard))
+        for (cause, people) in causes {
+            let rest = after.causes.first { $0.cause == cause }?.people ?? Cause()
+            var gone = Cause()
+            gone.offline = max(0, people.offline - rest.offline)
+            gone.absent = max(0, people.absent - rest.absent)
+            gone.flapping = max(0, people.flapping - rest.flapping)
+            left.add(gone, of: cause, times: 1)
+        }
+        return left
+    }
+
     /// False for numbers that nobody can have counted.
     var isCredible: Bool {
         let numbers =

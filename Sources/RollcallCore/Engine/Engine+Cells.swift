@@ -162,6 +162,15 @@ extension Engine {
         if before == nil { regions.use(region) }
         cells.change(cell) { $0.note(summary, region) }
         people.aggregates.change(region, from: before ?? RegionSummary(), to: summary)
+        // Who left it for a cell of which nothing was heard yet is somewhere: there, as they were (K6).
+        if let before, let half = cells.darkHalf(of: cell, clock) {
+            let left = before.left(by: summary)
+            if !left.isEmpty {
+                var sum = cells[half]?.regions[region] ?? RegionSummary()
+                sum.add(left)
+                take(sum, of: name, from: half)
+            }
+        }
         alerting.board.note(dirty: region)
         if summary.isEmpty { regions.leave(region) }
     }
