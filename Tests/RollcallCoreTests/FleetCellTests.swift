@@ -151,7 +151,8 @@ import Testing
         // Those of a are DEGRADED; of those of b nobody knows.
         fleet.pass(to: 100)
         #expect(fleet.alerts() == [])
-        // Who goes off duty from now on has not left for b.
+        // Who goes off duty from now on has not left for b, also where the fleet cell begins anew.
+        fleet.fleet.cells.listenAnew(SmallFleet.instant(100))
         let one = try #require(ids.first { PersonSlot.of(Array($0.utf8)) < 2048 })
         let body = Array(#"[{"responder_id":"\#(one)","duty_state":"OFF_DUTY"}]"#.utf8)
         let list = try ItemScanner.scan(body.span, kind: .batch).items

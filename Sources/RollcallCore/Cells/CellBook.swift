@@ -109,12 +109,16 @@ package struct CellBook: Sendable {
 
     /// Nothing was heard of anybody between two instants: each is waited for as long as before.
     mutating func didNotListen(_ span: Milliseconds) {
-        for place in cells.indices { cells[place].heardAt = cells[place].heardAt + span }
+        for place in cells.indices where !cells[place].isDark {
+            cells[place].heardAt = cells[place].heardAt + span
+        }
     }
 
     /// Nobody was heard for our own reasons until now: each is waited for anew.
     mutating func listenAnew(_ now: RunningTime) {
-        for place in cells.indices { cells[place].heardAt = max(cells[place].heardAt, now) }
+        for place in cells.indices where !cells[place].isDark {
+            cells[place].heardAt = max(cells[place].heardAt, now)
+        }
     }
 
     /// The earliest instant at which a cell becomes dark if nothing comes of it.
