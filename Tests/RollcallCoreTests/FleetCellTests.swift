@@ -168,23 +168,124 @@ import Testing
         #expect(fleet.fleet.aggregates.active == ids.count - 1)
     }
 
+    /// A fleet cell, and both halves of a cell that was split at 10 s; nothing was heard of them since.
+    private func halves(
+        _ origin: String, _ new: String
+    ) throws -> (fleet: Engine, old: Engine, new: Engine, moved: Int) {
+        let cell = { (name: String) in
+            CellMap.Cell(name: Array(name.utf8), urls: [Array("http://\(name)".utf8)])
+        }
+        let first = try #require(CellMap(first: [cell(origin)]))
+        let second = try #require(first.splitting(Array(origin.utf8), into: cell(new)))
+        var policy = Policy()
+        policy.role = .cell
+        var old = Engine(policy: policy)
+        policy.role = .fleet
+        var fleet = Engine(policy: policy)
+        for seconds in [Int64(0), 10] {
+            let instant = SmallFleet.instant(seconds)
+            _ = fleet.fold(seconds == 0 ? .start() : .cells(second), at: instant)
+            if seconds == 0 {
+                _ = fleet.fold(.cells(first), at: instant)
+                _ = old.fold(.start(), at: instant)
+                _ = old.fold(.cells(first), at: instant)
+                let items = (0..<20).map {
+                    #"{"responder_id":"r-\#($0)","region":"r\#($0 % 2)","duty_state":"ON_DUTY"}"#
+                }
+                let body = Array("[\(items.joined(separator: ","))]".utf8)
+                let list = try ItemScanner.scan(body.span, kind: .batch).items
+                _ = old.fold(.items(list, source: EventSource.standard), at: instant)
+                let said = old.takeSummary(of: Array(origin.utf8), position: 1, through: instant)
+                _ = fleet.fold(.summaries([said]), at: instant)
+            }
+        }
+        var half = old
+        let instant = SmallFleet.instant(10)
+        _ = old.fold(.split(CellSplit(second, own: Array(origin.utf8), isNew: false)), at: instant)
+        _ = half.fold(.split(CellSplit(second, own: Array(new.utf8), isNew: true)), at: instant)
+        fleet.advance(to: SmallFleet.instant(40))
+        fleet.settle()
+        #expect(fleet.cells[Array(new.utf8)]?.isDark == true)
+        #expect(fleet.aggregates.active == 20)
+        let moved = (0..<20).count { PersonSlot.of(Array("r-\($0)".utf8)) >= 2048 }
+        return (fleet, old, half, moved)
+    }
+
+    @Test(arguments: [("a", "b"), ("b", "a")])
+    func `K6: in the word in which a dark new cell speaks nobody is counted twice`(
+        origin: String, new: String
+    ) throws {
+        for isWhole in [false, true] {
+            var (fleet, old, half, moved) = try halves(origin, new)
+            let (oldName, newName) = (Array(origin.utf8), Array(new.utf8))
+            old.advance(to: SmallFleet.instant(42))
+            half.advance(to: SmallFleet.instant(41))
+            if isWhole { old.sayAll() }
+            half.sayAll()
+            let first = half.takeSummary(
+                of: newName, position: 1, through: SmallFleet.instant(41))
+            let last = old.takeSummary(of: oldName, position: 2, through: SmallFleet.instant(42))
+            _ = fleet.fold(.summaries([first, last]), at: SmallFleet.instant(42))
+            fleet.settle()
+            #expect(fleet.cells[newName]?.active == moved, "\(isWhole)")
+            #expect(fleet.aggregates.active == 20, "\(isWhole)")
+            #expect(fleet.cells[newName]?.isLit == true && fleet.cells[oldName]?.isLit == true)
+        }
+    }
+
+    @Test(arguments: [("a", "b"), ("b", "a")])
+    func `K6: a new cell that is dark for long speaks for itself from its first word on`(
+        origin: String, new: String
+    ) throws {
+        var (fleet, old, half, moved) = try halves(origin, new)
+        let (oldName, newName) = (Array(origin.utf8), Array(new.utf8))
+        for seconds in Int64(41)...60 {
+            let instant = SmallFleet.instant(seconds)
+            old.advance(to: instant)
+            let said = old.takeSummary(of: oldName, position: seconds, through: instant)
+            _ = fleet.fold(.summaries([said]), at: instant)
+        }
+        #expect(fleet.cells[newName]?.active == moved)
+        #expect(fleet.aggregates.active == 20)
+        // In the word in which it is heard one of the old cell goes off duty.
+        half.advance(to: SmallFleet.instant(61))
+        half.sayAll()
+        let first = half.takeSummary(of: newName, position: 1, through: SmallFleet.instant(61))
+        let one = try #require(
+            (0..<20).first { PersonSlot.of(Array("r-\($0)".utf8)) < 2048 })
+        let body = Array(#"[{"responder_id":"r-\#(one)","duty_state":"OFF_DUTY"}]"#.utf8)
+        let list = try ItemScanner.scan(body.span, kind: .batch).items
+        _ = old.fold(.items(list, source: EventSource.standard), at: SmallFleet.instant(62))
+        old.advance(to: SmallFleet.instant(62))
+        let last = old.takeSummary(of: oldName, position: 62, through: SmallFleet.instant(62))
+        _ = fleet.fold(.summaries([first, last]), at: SmallFleet.instant(62))
+        #expect(fleet.cells[newName]?.active == moved)
+        #expect(fleet.aggregates.active == 19)
+        // Neither is dark at once again.
+        fleet.advance(to: SmallFleet.instant(70))
+        fleet.settle()
+        #expect(fleet.cells[newName]?.isLit == true && fleet.cells[oldName]?.isLit == true)
+    }
+
     @Test func `K6: who left is counted as they were, and who changed meanwhile has not left`() {
         var before = RegionSummary()
-        before.byStatus = [10, 4, 0, 6]
+        before.byStatus = [10, 4, 3, 6]
         (before.flapping, before.unheard) = (3, 2)
         var silent = RegionSummary.Cause()
         (silent.offline, silent.absent) = (6, 6)
         before.add(silent, of: .unexplained, times: 1)
         var after = RegionSummary()
-        after.byStatus = [5, 3, 0, 4]
+        after.byStatus = [5, 3, 1, 4]
         let left = before.left(by: after)
-        #expect(left.byStatus == [5, 1, 0, 2] && left.flapping == 3 && left.unheard == 2)
-        #expect(left.causes.first?.people.offline == 6)
+        #expect(left.byStatus == [5, 1, 2, 2] && left.flapping == 3 && left.unheard == 2)
+        let cause = left.causes.first?.people
+        #expect(cause?.offline == 2 && cause?.absent == 5)
         // One of the ten is late by now, and one more left.
-        after.byStatus = [8, 5, 0, 6]
+        after.byStatus = [8, 5, 3, 6]
         #expect(before.left(by: after).byStatus == [1, 0, 0, 0])
-        after.byStatus = [12, 4, 0, 6]
-        #expect(before.left(by: after).active == 0, "who came")
+        #expect(before.left(by: after).causes.isEmpty, "nobody who is OFFLINE left")
+        after.byStatus = [12, 4, 3, 6]
+        #expect(before.left(by: after).isEmpty, "who came")
     }
 
     @Test func `K2: an older summary is ignored, and one that says everything replaces all`() throws

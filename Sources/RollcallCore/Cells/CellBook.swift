@@ -34,6 +34,9 @@ package struct CellBook: Sendable {
         /// True if its numbers are those of now.
         package var isLit: Bool { !isDark && !isBlind && position > 0 }
 
+        /// True of one that was split from another one, and became dark before it said anything.
+        var isDarkHalf: Bool { isDark && position == 0 && !splitFrom.isEmpty }
+
         /// True before it said anything, and while it may be waited for.
         var isAwaited: Bool { position == 0 && !isDark }
 
@@ -91,12 +94,12 @@ package struct CellBook: Sendable {
         cells.filter { $0.isAwaited && !$0.splitFrom.isEmpty }.map { ($0.splitFrom, $0.name) }
     }
 
-    /// Returns the cell that was split from one and became dark before it said anything, until that one has told
-    /// whom it has left.
+    /// Returns the cell that was split from one and became dark before it said anything, until that one has said all
+    /// through that instant.
     func darkHalf(of origin: [UInt8], _ clock: ObservationClock) -> [UInt8]? {
         guard let through = self[origin]?.through else { return nil }
         return cells.first {
-            $0.splitFrom == origin && $0.isDark && $0.position == 0
+            $0.isDarkHalf && $0.splitFrom == origin
                 && through < clock.wall($0.heardAt + Self.darkAfter)
         }?.name
     }

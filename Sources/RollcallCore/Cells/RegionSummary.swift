@@ -73,26 +73,32 @@ package struct RegionSummary: Equatable, Sendable {
         if causes[place].people.isEmpty { causes.remove(at: place) }
     }
 
-    /// Returns the people who are not among others any more, who are `after` what these were, as they were: as many
-    /// as are missing, and of each kind as many as can be.
+    /// Returns the people by whom these are more than those who are left of them: as many as are missing, and of
+    /// each kind no more than are missing there.
     func left(by after: RegionSummary) -> RegionSummary {
         var left = RegionSummary()
         var missing = max(0, active - after.active)
-        // Those who changed meanwhile are missing in their status, and are there still.
+        // Somebody who changed meanwhile is missing in their status, and is there still.
         for status in byStatus.indices.reversed() {
             left.byStatus[status] = min(
                 missing, max(0, byStatus[status] - after.byStatus[status]))
             missing -= left.byStatus[status]
         }
         left.flapping = min(left.active, max(0, flapping - after.flapping))
-        left.unheard = min(left.active, max(0, unheard - after.unheard))
+        left.unheard = min(
+            left.byStatus[Int(Status.unknown.rawValue)], max(0, unheard - after.unheard))
+        var rest = Cause()
+        rest.offline = left.byStatus[Int(Status.offline.rawValue)]
+        rest.absent = left.active - left.byStatus[Int(Status.online.rawValue)]
+        rest.flapping = left.flapping
         for (cause, people) in causes {
-            let rest = after.causes.first { $0.cause == cause }?.people ?? Cause()
-            var gone = Cause()
-            gone.offline = max(0, people.offline - rest.offline)
-            gone.absent = max(0, people.absent - rest.absent)
-            gone.flapping = max(0, people.flapping - rest.flapping)
-            left.add(gone, of: cause, times: 1)
+            var gone = people
+            gone.add(after.causes.first { $0.cause == cause }?.people ?? Cause(), times: -1)
+            gone.offline = min(rest.offline, max(0, gone.offline))
+            gone.absent = min(rest.absent, max(0, gone.absent))
+            gone.flapping = min(rest.flapping, max(0, gone.flapping))
+            rest.add(gone, times: -1)
+            if !gone.isEmpty { left.add(gone, of: cause, times: 1) }
         }
         return left
     }

@@ -38,6 +38,10 @@ extension Engine {
             arrive(at: place.at)
             isUnclosed = true
             let (change, cell) = (heard[place.cell].changes[place.change], heard[place.cell].cell)
+            if cells[cell]?.isDarkHalf ?? false {
+                // From now on it speaks for itself.
+                cells.change(cell) { $0.position = heard[place.cell].position }
+            }
             if take(change, from: cell) { joined.insert(change.region) }
         }
         lookForMasses(in: &joined)
