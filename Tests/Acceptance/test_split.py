@@ -33,6 +33,8 @@ SEED = int(os.environ.get("ROLLCALL_SPLIT_SEED", "1"))
 class SplitTests(ClusterTestCase):
     # The settings of all members.
     settings = ""
+    # Of the forty who report those in the later half of the slots.
+    MOVED = sum(slot(f"p-{number}") >= 2048 for number in range(40))
 
     def start(self):
         """A fleet of one cell, behind a gateway."""
@@ -70,6 +72,11 @@ class SplitTests(ClusterTestCase):
         with open(self.fleet_cell.config_path, "w", encoding="utf-8") as file:
             file.write(self.named(**cells))
         self.fleet_cell.start()
+
+    def standing(self, cell):
+        """How the fleet cell says that a cell stands."""
+        standing = self.fleet_cell.get("/v1/cells").json()["standing"]
+        return next((one for one in standing if one["cell"] == cell), {"problem": None, "dark": False})
 
     def version(self, server):
         return server.get("/v1/cells").json()["version"]
@@ -282,6 +289,7 @@ alerts: {ResponderOffline: {enabled: true, for: 0s}}
     def test_a_new_cell_without_its_people_is_not_handed_the_map(self):
         """It would begin with nobody: somebody started it anew without the word whose people it takes."""
         self.start()
+        self.write()
         new = Members(
             self, self.etcd, names=["b0"], prefix="/b", cell="b", more="  split_from: {cell: a, log: /a}\n")
         new.start()
@@ -296,15 +304,18 @@ alerts: {ResponderOffline: {enabled: true, for: 0s}}
         named = type("Named", (dict,), {"names": ["relay"]})
         self.name(a=self.old, b=named(relay=SimpleNamespace(address=relay.url.removeprefix("http://"))))
 
-        def problem():
-            standing = self.fleet_cell.get("/v1/cells").json()["standing"]
-            return next((one["problem"] for one in standing if one["cell"] == "b"), None) or ""
-
-        eventually(lambda: "it does not have its people yet" in problem(), PATIENCE, "it is told")
+        words = "it does not have its people yet"
+        eventually(lambda: words in (self.standing("b")["problem"] or ""), PATIENCE, "it is told")
         self.assertEqual(self.version(self.fleet_cell), 2)
         before = len(relay.asked("GET"))
         eventually(lambda: len(relay.asked("GET")) > before + 2, PATIENCE, "it is asked")
         self.assertEqual(relay.asked("PUT"), [])
+        # Its people are not forgotten: nothing is known of them.
+        eventually(lambda: self.standing("b")["dark"], PATIENCE, "the new cell is dark")
+        eventually(
+            lambda: [self.standing(cell)["active"] for cell in "ab"] == [40 - self.MOVED, self.MOVED], PATIENCE,
+            "both halves are counted")
+        self.assertEqual(self.standing("a")["dark"], False)
 
     def test_why_a_new_cell_waits_is_told(self):
         self.start()
@@ -319,11 +330,8 @@ alerts: {ResponderOffline: {enabled: true, for: 0s}}
         new = self.new_cell()
         self.name(a=self.old, b=new)
 
-        def problem():
-            standing = self.fleet_cell.get("/v1/cells").json()["standing"]
-            return next(one["problem"] for one in standing if one["cell"] == "b") or ""
-
-        eventually(lambda: "its own log is begun already" in problem(), PATIENCE, "it is told")
+        words = "its own log is begun already"
+        eventually(lambda: words in (self.standing("b")["problem"] or ""), PATIENCE, "it is told")
         command = subprocess.run(
             [BINARY, "cluster", "cells", "--server", f"http://{self.fleet_cell.address}"], capture_output=True,
             text=True, timeout=30, env=plain_environment())
