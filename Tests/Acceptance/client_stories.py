@@ -5,20 +5,14 @@ and the lists `dropped` of (reason, items) and `problems` of (pointer, detail).
 """
 
 import json
-import socket
 import threading
 import time
 
+from cluster_process import free_ports
 from contrary_proxy import ContraryProxy, answers, holds, loses, passes
 from rollcall_process import eventually, now_ms
 
 SOURCE = "backend-1"
-
-
-def free_port():
-    """A port that nobody listens at right now: a server that is started anew keeps its own."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 class ClientStories:
@@ -31,7 +25,7 @@ class ClientStories:
 
     def steady(self, config=None):
         """A Rollcall that keeps its port over restarts."""
-        return self.rollcall(config, address=f"127.0.0.1:{free_port()}").start()
+        return self.rollcall(config, address=f"127.0.0.1:{free_ports(1)[0]}").start()
 
     def proxy(self, server, judge=lambda asked, number: passes):
         return ContraryProxy(self, lambda: server.port, judge)
@@ -197,7 +191,7 @@ class ClientStories:
         self.settled(client, 201, dropped + 1)
 
     def test_an_end_with_a_deadline_says_what_is_left(self):
-        client = self.make(f"http://127.0.0.1:{free_port()}")
+        client = self.make(f"http://127.0.0.1:{free_ports(1)[0]}")
         self.queued(client, range(7))
         began = time.monotonic()
         self.assertEqual(client.close(1), 7)

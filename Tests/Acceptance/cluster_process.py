@@ -19,12 +19,19 @@ from rollcall_process import Client, Rollcall, RollcallTestCase, eventually, now
 TABLES = ("journal", "decisions", "turns")
 
 
+# Those of this process: suites that run beside each other have each their own.
+PORTS = range(*(int(port) for port in os.environ.get("ROLLCALL_PORTS", "10240-32768").split("-")))
+given = set()
+
+
 def free_ports(count):
-    """So many ports that nobody listens at now. They are below those that the kernel gives to connections:
-    none of these has the port of a server that was killed when that starts again."""
+    """So many ports that nobody listens at now, and that nobody here got before: a server that was killed finds its
+    own free when it starts again. They are below those that the kernel gives to connections."""
     sockets = []
     try:
-        for port in random.sample(range(10240, 32768), 1000):
+        for port in random.sample(PORTS, len(PORTS)):
+            if port in given:
+                continue
             one = socket.socket()
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -33,6 +40,7 @@ def free_ports(count):
                 one.close()
                 continue
             sockets.append(one)
+            given.add(port)
             if len(sockets) == count:
                 return [one.getsockname()[1] for one in sockets]
         raise AssertionError(f"no {count} free ports")

@@ -7,6 +7,7 @@ ends; a single one tells its lines as it goes. ROLLCALL_SUITES=1 runs one at a t
 """
 
 import os
+import queue
 import re
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# The ports that servers of the tests get.
+FIRST_PORT, LAST_PORT = 10240, 32768
 # The longest first, so that none is left alone at the end.
 SUITES = (
     "test_cluster_chaos", "test_gateway_chaos", "test_split", "test_members", "test_page_cells", "test_page_live", "test_page_pictures", "test_page", "test_page_people", "test_page_states", "test_page_past", "test_nudges", "test_backup", "test_process_faults",
@@ -85,10 +88,21 @@ def run_here(names):
 
 def run_beside(names, count):
     """Runs each suite in a process of its own, `count` at a time; the exit status."""
+    # A server that is down for a while keeps its port: none of those that run beside it gets that.
+    step = (LAST_PORT - FIRST_PORT) // count
+    ports = queue.SimpleQueue()
+    for first in range(FIRST_PORT, LAST_PORT - step + 1, step):
+        ports.put(f"{first}-{first + step}")
+
     def run(name):
-        return name, subprocess.run(
-            [sys.executable, os.path.abspath(__file__), name], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout
+        own = ports.get()
+        try:
+            return name, subprocess.run(
+                [sys.executable, os.path.abspath(__file__), name], stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                env={**os.environ, "ROLLCALL_PORTS": own}).stdout
+        finally:
+            ports.put(own)
 
     began = time.monotonic()
     sums = [0, 0, 0]

@@ -15,7 +15,8 @@ import time
 import unittest
 
 from client_cell_stories import FeignedGateway
-from client_stories import SOURCE, free_port
+from client_stories import SOURCE
+from cluster_process import free_ports
 from contrary_proxy import ContraryProxy
 from documents import text
 from rollcall_process import RollcallTestCase, eventually, now_ms, plain_environment
@@ -186,7 +187,7 @@ class NodeOrderTests(NodeBackend, RollcallTestCase):
     """Behind a gateway of the test's own, which knows in which order it took what."""
 
     def check(self, script):
-        server = self.rollcall(address=f"127.0.0.1:{free_port()}").start()
+        server = self.rollcall(address=f"127.0.0.1:{free_ports(1)[0]}").start()
         gateway = FeignedGateway(lambda person: "abc"[int(person[1:]) % 3])
         gateway.away = {"b", "c"}
         batch = self.feeder(script, ContraryProxy(self, lambda: server.port, gateway.judge).url)

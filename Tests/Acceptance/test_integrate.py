@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from client_stories import free_port
+from cluster_process import free_ports
 from documents import ROOT, page
 from rollcall_process import Client, RollcallTestCase, eventually, now_ms, plain_environment
 
@@ -135,10 +135,10 @@ class BackendTests(RollcallTestCase):
         self.assertEqual(set(blocks("swift")), {"Package.swift"})
 
     def test_fastapi(self):
-        server = self.rollcall(address=f"127.0.0.1:{free_port()}").start()
+        server = self.rollcall(address=f"127.0.0.1:{free_ports(1)[0]}").start()
         self.write("main.py", blocks("python")["main.py"])
         shutil.copy(os.path.join(ROOT, "Sources", "Clients", "rollcall.py"), self.directory)
-        port = free_port()
+        port = free_ports(1)[0]
         backend = self.backend(
             sys.executable, "-m", "uvicorn", "main:app", "--port", str(port),
             ROLLCALL_URL=f"http://127.0.0.1:{server.port}")
@@ -159,11 +159,11 @@ class BackendTests(RollcallTestCase):
         node = shutil.which("node")
         if node is None:
             self.skipTest("no Node")
-        server = self.rollcall(address=f"127.0.0.1:{free_port()}").start()
+        server = self.rollcall(address=f"127.0.0.1:{free_ports(1)[0]}").start()
         for name, body in blocks("js").items():
             self.write(name, body)
         self.write("node_modules/express/index.js", EXPRESS)
-        port = free_port()
+        port = free_ports(1)[0]
         self.backend(
             node, "server.mjs", PORT=str(port), HOSTNAME="backend-1",
             ROLLCALL_URL=f"http://127.0.0.1:{server.port}")

@@ -11,7 +11,7 @@ import threading
 import time
 
 import input_bodies
-from client_stories import free_port
+from cluster_process import free_ports
 from contrary_proxy import ContraryProxy, answers, holds, passes
 from mirrored_app import TOKEN, App, Nginx
 from rollcall_process import Client, eventually, now_ms
@@ -37,7 +37,7 @@ class MirrorTestCase(ManifestTestCase):
         """The file that is printed for Rollcall at this port, with what has to be changed changed."""
         path = self.settings(f"web: {{listen_address: '127.0.0.1:{rollcall_port}'{web}}}\n")
         text = self.manifest("nginx", "--config.file", path)
-        self.port = free_port()
+        self.port = free_ports(1)[0]
         for old, new in (
                 ("listen 127.0.0.1:8080;", f"listen 127.0.0.1:{self.port};"),
                 ("http://127.0.0.1:3000", f"http://127.0.0.1:{self.app.port}"), *changes):
@@ -198,7 +198,7 @@ class NginxTests(MirrorTestCase):
 
     def mirrors(self, preset, make):
         """What a client posts to its app reaches an input, and the app answers whatever befalls it."""
-        port = free_port()
+        port = free_ports(1)[0]
         server = self.serve(
             f"inputs: [{{name: phones, preset: {preset}}}]\n", address=f"127.0.0.1:{port}")
         self.nginx(port, ("http://rollcall/v1/batches;", "http://rollcall/v1/in/phones;"))
@@ -261,7 +261,7 @@ class NginxTests(MirrorTestCase):
         return max(kept)
 
     def test_the_app_does_not_notice_what_befalls_rollcall(self):
-        port = free_port()
+        port = free_ports(1)[0]
         server = self.serve(address=f"127.0.0.1:{port}")
         self.nginx(port)
         with self.subTest("well"):

@@ -19,6 +19,7 @@ import subprocess
 import time
 import unittest
 
+from cluster_process import free_ports
 from loopback_phones import PushHook
 from loopback_receivers import Fleet, Pager, people
 from rollcall_process import (
@@ -263,7 +264,7 @@ class StreamTests(ProcessFaultTestCase):
     def test_closed_descriptors_are_nobody_elses(self):
         for closed in ("1>&-", "2>&-", "0<&- 1>&- 2>&-"):
             with self.subTest(closed):
-                port = free_port()
+                port = free_ports(1)[0]
                 server = self.rollcall(
                     name=f"closed-{closed.count('&')}-{closed[0]}", address=f"127.0.0.1:{port}",
                     prefix=["bash", "-c", f'exec "$@" {closed}', "closed"])
@@ -368,13 +369,6 @@ class Unread(Rollcall):
 
     def log(self):
         return "not read"
-
-
-def free_port():
-    """A port that nobody has at the moment."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 if __name__ == "__main__":
