@@ -97,11 +97,12 @@ package struct CellBook: Sendable {
     /// Returns the cell that was split from one and became dark before it said anything, until that one has said all
     /// through that instant.
     func darkHalf(of origin: [UInt8], _ clock: ObservationClock) -> [UInt8]? {
-        guard let through = self[origin]?.through else { return nil }
-        return cells.first {
-            $0.isDarkHalf && $0.splitFrom == origin
-                && through < clock.wall($0.heardAt + Self.darkAfter)
-        }?.name
+        // Mostly there is none, and this is asked with every change.
+        guard let half = cells.first(where: { $0.isDarkHalf && $0.splitFrom == origin }),
+            let through = self[origin]?.through,
+            through < clock.wall(half.heardAt + Self.darkAfter)
+        else { return nil }
+        return half.name
     }
 
     /// Changes what is known of a cell.
