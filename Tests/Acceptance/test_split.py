@@ -296,8 +296,11 @@ alerts: {ResponderOffline: {enabled: true, for: 0s}}
         relay = Relay(self, "b", int(new["b0"].address.split(":")[1]))
 
         def empty(_):
-            return None if self.version(self.fleet_cell) == 1 else Said(
-                {"role": "cell", "cell": "b", "version": 0, "slots": 4096, "cells": []})
+            # On a connection of its own: this is the relay's thread.
+            with urllib.request.urlopen(f"http://{self.fleet_cell.address}/v1/cells", timeout=10) as answer:
+                if json.load(answer)["version"] == 1:
+                    return None
+            return Said({"role": "cell", "cell": "b", "version": 0, "slots": 4096, "cells": []})
 
         relay.instead["GET", "/v1/cells"] = empty
         relay.instead["GET", "/v1/cells/summary"] = lambda _: Said({"status": 503}, 503)
